@@ -309,6 +309,12 @@ static const struct ar_field_desc ar_shape_turn_options_fields[] = {
 };
 const struct ar_struct_desc ar_shape_turn_options_desc = { ar_shape_turn_options_fields, 16, sizeof(struct ar_shape_turn_options), NULL, 0, true, 0, 0 };
 
+static const struct ar_field_desc ar_shape_turn_outcome_fields[] = {
+	{ "status", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_turn_outcome, status), NULL, { 0, false },
+	  NULL, "How it ended.", NULL },
+};
+const struct ar_struct_desc ar_shape_turn_outcome_desc = { ar_shape_turn_outcome_fields, 1, sizeof(struct ar_shape_turn_outcome), NULL, 0, true, offsetof(struct ar_shape_turn_outcome, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_usage_fields[] = {
 	{ "inputTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_usage, input_tokens), NULL, { 0, false },
 	  NULL, "Tokens sent.", NULL },
@@ -667,6 +673,46 @@ static const struct ar_field_desc ar_shape_action_policy_fields[] = {
 };
 const struct ar_struct_desc ar_shape_action_policy_desc = { ar_shape_action_policy_fields, 7, sizeof(struct ar_shape_action_policy), NULL, 0, true, offsetof(struct ar_shape_action_policy, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_queue_policy_fields[] = {
+	{ "busy", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_queue_policy, busy), NULL, { 0, false },
+	  NULL, "What becomes of them: queue.", NULL },
+	{ "order", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_queue_policy, order), NULL, { 0, false },
+	  NULL, "Which is next: fifo.", NULL },
+};
+const struct ar_struct_desc ar_shape_queue_policy_desc = { ar_shape_queue_policy_fields, 2, sizeof(struct ar_shape_queue_policy), NULL, 0, true, offsetof(struct ar_shape_queue_policy, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_policy_fact_fields[] = {
+	{ "fact", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_policy_fact, fact), NULL, { 0, false },
+	  NULL, "Which: permissionMode, contextWindow.", NULL },
+	{ "mode", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_policy_fact, mode), NULL, { 0, false },
+	  NULL, "The permission mode.", NULL },
+	{ "tokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_policy_fact, tokens), NULL, { 0, false },
+	  NULL, "Most tokens of a request.", NULL },
+};
+const struct ar_struct_desc ar_shape_policy_fact_desc = { ar_shape_policy_fact_fields, 3, sizeof(struct ar_shape_policy_fact), NULL, 0, true, offsetof(struct ar_shape_policy_fact, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_omission_fields[] = {
+	{ "ref", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_omission, ref), NULL, { 0, false },
+	  NULL, "What: a ref, or a file.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_omission, reason), NULL, { 0, false },
+	  NULL, "Why.", NULL },
+	{ "count", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_omission, count), NULL, { 0, false },
+	  NULL, "How many of them.", NULL },
+};
+const struct ar_struct_desc ar_shape_omission_desc = { ar_shape_omission_fields, 3, sizeof(struct ar_shape_omission), NULL, 0, true, offsetof(struct ar_shape_omission, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_preserved_fields[] = {
+	{ "actionIds", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_preserved, action_ids), NULL, { 0, false },
+	  NULL, "Questions that are open.", NULL },
+	{ "incidentIds", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_preserved, incident_ids), NULL, { 0, false },
+	  NULL, "Incidents.", NULL },
+	{ "artifactRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_preserved, artifact_refs), NULL, { 0, false },
+	  NULL, "Refs of artifacts.", NULL },
+	{ "evidenceRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_preserved, evidence_refs), NULL, { 0, false },
+	  NULL, "Refs of evidence.", NULL },
+};
+const struct ar_struct_desc ar_shape_preserved_desc = { ar_shape_preserved_fields, 4, sizeof(struct ar_shape_preserved), NULL, 0, true, offsetof(struct ar_shape_preserved, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_evidence_scope_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_evidence_scope, session_id), NULL, { 0, false },
 	  NULL, "The session.", NULL },
@@ -996,6 +1042,52 @@ static const struct ar_field_desc ar_shape_channel_peer_fields[] = {
 	  NULL, "Account it acts for.", NULL },
 };
 const struct ar_struct_desc ar_shape_channel_peer_desc = { ar_shape_channel_peer_fields, 3, sizeof(struct ar_shape_channel_peer), NULL, 0, true, offsetof(struct ar_shape_channel_peer, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_rollback_target_fields[] = {
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_rollback_target, turn_id), NULL, { 0, false },
+	  NULL, "The last turn that stays.", NULL },
+	{ "sequence", AR_F_INT, false, false, true, 0, 0, offsetof(struct ar_shape_rollback_target, sequence), NULL, { 0, false },
+	  NULL, "Turns that started after it go.", NULL },
+};
+const struct ar_struct_desc ar_shape_rollback_target_desc = { ar_shape_rollback_target_fields, 2, sizeof(struct ar_shape_rollback_target), NULL, 0, true, offsetof(struct ar_shape_rollback_target, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_asker_fields[] = {
+	{ "accountRef", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_asker, account_ref), NULL, { 0, false },
+	  NULL, "The account.", NULL },
+};
+const struct ar_struct_desc ar_shape_asker_desc = { ar_shape_asker_fields, 1, sizeof(struct ar_shape_asker), NULL, 0, true, offsetof(struct ar_shape_asker, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_rollback_effect_fields[] = {
+	{ "tools", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_rollback_effect, tools), NULL, { 0, false },
+	  NULL, "Ids of their tool calls.", NULL },
+	{ "artifacts", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_rollback_effect, artifacts), NULL, { 0, false },
+	  NULL, "Artifacts that they made.", NULL },
+	{ "subagents", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_rollback_effect, subagents), NULL, { 0, false },
+	  NULL, "Children that they spawned.", NULL },
+	{ "jobs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_rollback_effect, jobs), NULL, { 0, false },
+	  NULL, "Jobs that they created.", NULL },
+};
+const struct ar_struct_desc ar_shape_rollback_effect_desc = { ar_shape_rollback_effect_fields, 4, sizeof(struct ar_shape_rollback_effect), NULL, 0, true, offsetof(struct ar_shape_rollback_effect, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_interrupt_effect_fields[] = {
+	{ "tools", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_interrupt_effect, tools), NULL, { 0, false },
+	  NULL, "Ids of tool calls.", NULL },
+	{ "processes", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_interrupt_effect, processes), NULL, { 0, false },
+	  NULL, "Ids of processes.", NULL },
+	{ "subagents", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_interrupt_effect, subagents), NULL, { 0, false },
+	  NULL, "Ids of children.", NULL },
+	{ "actions", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_interrupt_effect, actions), NULL, { 0, false },
+	  NULL, "Ids of questions.", NULL },
+};
+const struct ar_struct_desc ar_shape_interrupt_effect_desc = { ar_shape_interrupt_effect_fields, 4, sizeof(struct ar_shape_interrupt_effect), NULL, 0, true, offsetof(struct ar_shape_interrupt_effect, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_open_question_fields[] = {
+	{ "kind", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_open_question, kind), NULL, { 0, false },
+	  NULL, "What it is: action.", NULL },
+	{ "id", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_open_question, id), NULL, { 0, false },
+	  NULL, "Its id.", NULL },
+};
+const struct ar_struct_desc ar_shape_open_question_desc = { ar_shape_open_question_fields, 2, sizeof(struct ar_shape_open_question), NULL, 0, true, offsetof(struct ar_shape_open_question, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_updated_task_fields[] = {
 	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_updated_task, task_id), NULL, { 0, false },
@@ -1675,7 +1767,7 @@ static const struct ar_field_desc ar_ev_turn_submitted_fields[] = {
 	  NULL, "Whether the turn may start at once or waits in the queue.", NULL },
 	{ "options", AR_F_OBJECT, true, false, false, 0, 65536, offsetof(struct ar_ev_turn_submitted, options), NULL, { 0, false },
 	  NULL, "Options in force for this turn: model, mode, tools, output schema.", &ar_shape_turn_options_desc },
-	{ "attachments", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_submitted, attachments), NULL, { 0, false },
+	{ "attachments", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_submitted, attachments), NULL, { 0, false },
 	  NULL, "Refs of attached content.", NULL },
 	{ "queuedTurnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_turn_submitted, queued_turn_id), NULL, { 0, false },
 	  NULL, "Id in the queue; equal to the turn id.", NULL },
@@ -1687,13 +1779,13 @@ static const struct ar_field_desc ar_ev_turn_submitted_fields[] = {
 	  NULL, "The first words of the input, for lists.", NULL },
 	{ "inputBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_turn_submitted, input_bytes), NULL, { 0, false },
 	  NULL, "Size of the stored input.", NULL },
-	{ "inputKinds", AR_F_ARRAY, false, false, false, 0, 256, offsetof(struct ar_ev_turn_submitted, input_kinds), NULL, { 0, false },
+	{ "inputKinds", AR_F_TEXTS, false, false, false, 0, 256, offsetof(struct ar_ev_turn_submitted, input_kinds), NULL, { 0, false },
 	  NULL, "Kinds of its parts that are not text.", NULL },
 	{ "metadata", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_turn_submitted, metadata), NULL, { 0, false },
 	  NULL, "Metadata of the caller.", NULL },
 	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_turn_submitted, task_id), NULL, { 0, false },
 	  NULL, "Task that this turn works on.", NULL },
-	{ "submittedBy", AR_F_ARRAY, false, false, false, 0, 8192, offsetof(struct ar_ev_turn_submitted, submitted_by), NULL, { 0, false },
+	{ "submittedBy", AR_F_TEXTS, false, false, false, 0, 8192, offsetof(struct ar_ev_turn_submitted, submitted_by), NULL, { 0, false },
 	  NULL, "People who gave the work, as authenticated.", NULL },
 };
 
@@ -1714,14 +1806,14 @@ static const struct ar_field_desc ar_ev_turn_completed_fields[] = {
 	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_turn_completed, status), &ar_turn_completed_status_desc, { 0, false },
 	  NULL, "Always completed.", NULL },
 	{ "outcome", AR_F_OBJECT, true, false, false, 0, 65536, offsetof(struct ar_ev_turn_completed, outcome), NULL, { 0, false },
-	  NULL, "What came out, in short.", NULL },
+	  NULL, "What came out, in short.", &ar_shape_turn_outcome_desc },
 	{ "stopReason", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_turn_completed, stop_reason), NULL, { 0, false },
 	  NULL, "Why the loop stopped.", NULL },
-	{ "outputRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_completed, output_refs), NULL, { 0, false },
+	{ "outputRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_completed, output_refs), NULL, { 0, false },
 	  NULL, "Refs of the outputs of the turn.", NULL },
-	{ "artifactRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_completed, artifact_refs), NULL, { 0, false },
+	{ "artifactRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_completed, artifact_refs), NULL, { 0, false },
 	  NULL, "Refs of artifacts it produced.", NULL },
-	{ "evidenceRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_completed, evidence_refs), NULL, { 0, false },
+	{ "evidenceRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_completed, evidence_refs), NULL, { 0, false },
 	  NULL, "Refs of evidence it left.", NULL },
 	{ "usage", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_turn_completed, usage), NULL, { 0, false },
 	  NULL, "Tokens used over all model requests.", &ar_shape_usage_desc },
@@ -1740,7 +1832,7 @@ static const struct ar_field_desc ar_ev_turn_failed_fields[] = {
 	  NULL, "category, message, retryable and recoveryAdvice.", &ar_shape_failure_desc },
 	{ "interruptedBy", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_ev_turn_failed, interrupted_by), NULL, { 0, false },
 	  NULL, "Who interrupted it.", NULL },
-	{ "partialOutputRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_failed, partial_output_refs), NULL, { 0, false },
+	{ "partialOutputRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_failed, partial_output_refs), NULL, { 0, false },
 	  NULL, "Refs of partial output.", NULL },
 	{ "outputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_turn_failed, output_ref), NULL, { 0, false },
 	  NULL, "The partial answer, when there is one.", NULL },
@@ -1802,7 +1894,7 @@ static const struct ar_field_desc ar_ev_task_created_fields[] = {
 	  NULL, "Key under which the caller may repeat the command.", NULL },
 	{ "metadata", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_ev_task_created, metadata), NULL, { 0, false },
 	  NULL, "Whatever the caller wants kept with it.", NULL },
-	{ "submittedBy", AR_F_ARRAY, false, false, false, 0, 8192, offsetof(struct ar_ev_task_created, submitted_by), NULL, { 0, false },
+	{ "submittedBy", AR_F_TEXTS, false, false, false, 0, 8192, offsetof(struct ar_ev_task_created, submitted_by), NULL, { 0, false },
 	  NULL, "People who gave the work, as authenticated.", NULL },
 };
 
@@ -1820,7 +1912,7 @@ static const struct ar_field_desc ar_ev_task_queued_fields[] = {
 	  NULL, "Place in the queue, 1 being next.", NULL },
 	{ "start", AR_F_OBJECT, false, false, false, 0, 32768, offsetof(struct ar_ev_task_queued, start), NULL, { 0, false },
 	  NULL, "Request of start_task, until the run can begin.", &ar_shape_task_start_desc },
-	{ "submittedBy", AR_F_ARRAY, false, false, false, 0, 8192, offsetof(struct ar_ev_task_queued, submitted_by), NULL, { 0, false },
+	{ "submittedBy", AR_F_TEXTS, false, false, false, 0, 8192, offsetof(struct ar_ev_task_queued, submitted_by), NULL, { 0, false },
 	  NULL, "People who gave the work so far, as authenticated.", NULL },
 };
 
@@ -1842,7 +1934,7 @@ static const struct ar_field_desc ar_ev_task_updated_fields[] = {
 	  NULL, "Their values before.", &ar_shape_task_change_desc },
 	{ "updatedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_task_updated, updated_at), NULL, { 0, false },
 	  NULL, "When the change took effect.", NULL },
-	{ "submittedBy", AR_F_ARRAY, false, false, false, 0, 8192, offsetof(struct ar_ev_task_updated, submitted_by), NULL, { 0, false },
+	{ "submittedBy", AR_F_TEXTS, false, false, false, 0, 8192, offsetof(struct ar_ev_task_updated, submitted_by), NULL, { 0, false },
 	  NULL, "People who gave the work so far, as authenticated.", NULL },
 };
 
@@ -2367,32 +2459,32 @@ static const struct ar_field_desc ar_ev_queue_changed_fields[] = {
 	  NULL, "What happened.", NULL },
 	{ "queuedTurnId", AR_F_STRING, true, true, false, 1, 128, offsetof(struct ar_ev_queue_changed, queued_turn_id), NULL, { 0, false },
 	  NULL, "Turn it happened to; null when it concerns the whole queue.", NULL },
-	{ "order", AR_F_ARRAY, true, false, false, 0, 65536, offsetof(struct ar_ev_queue_changed, order), NULL, { 0, false },
+	{ "order", AR_F_TEXTS, true, false, false, 0, 65536, offsetof(struct ar_ev_queue_changed, order), NULL, { 0, false },
 	  NULL, "Ids of all waiting turns after the change, next first.", NULL },
 	{ "source", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_queue_changed, source), NULL, { 0, false },
 	  NULL, "What caused it: submit, start, interrupt, a user.", NULL },
 	{ "policy", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_queue_changed, policy), NULL, { 0, false },
-	  NULL, "Policy in force: busy policy and limit.", NULL },
+	  NULL, "Policy in force: busy policy and limit.", &ar_shape_queue_policy_desc },
 	{ "resumeState", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_queue_changed, resume_state), NULL, { 0, false },
 	  NULL, "Whether the queue continues automatically or waits to be resumed.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_context_resolved_fields[] = {
-	{ "memoryRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, memory_refs), NULL, { 0, false },
+	{ "memoryRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, memory_refs), NULL, { 0, false },
 	  NULL, "Refs of memories.", NULL },
-	{ "knowledgeRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, knowledge_refs), NULL, { 0, false },
+	{ "knowledgeRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, knowledge_refs), NULL, { 0, false },
 	  NULL, "Refs of knowledge.", NULL },
-	{ "workspaceRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, workspace_refs), NULL, { 0, false },
+	{ "workspaceRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, workspace_refs), NULL, { 0, false },
 	  NULL, "Refs of workspace content.", NULL },
-	{ "browserRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, browser_refs), NULL, { 0, false },
+	{ "browserRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, browser_refs), NULL, { 0, false },
 	  NULL, "Refs of browser content.", NULL },
 	{ "policyFacts", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, policy_facts), NULL, { 0, false },
-	  NULL, "Facts of the policy that were included.", NULL },
-	{ "instructionRefs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, instruction_refs), NULL, { 0, false },
+	  NULL, "Facts of the policy that were included.", &ar_shape_policy_fact_desc },
+	{ "instructionRefs", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, instruction_refs), NULL, { 0, false },
 	  NULL, "Refs of instructions.", NULL },
 	{ "omissions", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, omissions), NULL, { 0, false },
-	  NULL, "Each left out, with the reason.", NULL },
-	{ "warnings", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, warnings), NULL, { 0, false },
+	  NULL, "Each left out, with the reason.", &ar_shape_omission_desc },
+	{ "warnings", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_context_resolved, warnings), NULL, { 0, false },
 	  NULL, "What deserves notice.", NULL },
 	{ "tokenEstimate", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_context_resolved, token_estimate), NULL, { 0, false },
 	  NULL, "Size in tokens, estimated.", NULL },
@@ -2401,7 +2493,7 @@ static const struct ar_field_desc ar_ev_context_resolved_fields[] = {
 static const struct ar_field_desc ar_ev_context_compaction_started_fields[] = {
 	{ "trigger", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_context_compaction_started, trigger), &ar_compaction_trigger_desc, { 0, false },
 	  NULL, "What made it necessary.", NULL },
-	{ "affectedTurnIds", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_context_compaction_started, affected_turn_ids), NULL, { 0, false },
+	{ "affectedTurnIds", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_context_compaction_started, affected_turn_ids), NULL, { 0, false },
 	  NULL, "Turns that it covers.", NULL },
 	{ "tokensBefore", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_context_compaction_started, tokens_before), NULL, { 0, false },
 	  NULL, "Size before.", NULL },
@@ -2414,7 +2506,7 @@ static const struct ar_field_desc ar_ev_context_compaction_started_fields[] = {
 static const struct ar_field_desc ar_ev_context_compaction_completed_fields[] = {
 	{ "trigger", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_context_compaction_completed, trigger), &ar_compaction_trigger_desc, { 0, false },
 	  NULL, "What made it necessary.", NULL },
-	{ "affectedTurnIds", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_context_compaction_completed, affected_turn_ids), NULL, { 0, false },
+	{ "affectedTurnIds", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_context_compaction_completed, affected_turn_ids), NULL, { 0, false },
 	  NULL, "Turns that it covers.", NULL },
 	{ "summaryRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_ev_context_compaction_completed, summary_ref), NULL, { 0, false },
 	  NULL, "Where the summary is stored.", NULL },
@@ -2429,7 +2521,7 @@ static const struct ar_field_desc ar_ev_context_compaction_completed_fields[] = 
 	{ "tokensAfter", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_context_compaction_completed, tokens_after), NULL, { 0, false },
 	  NULL, "Size after.", NULL },
 	{ "preserved", AR_F_OBJECT, true, false, false, 0, 65536, offsetof(struct ar_ev_context_compaction_completed, preserved), NULL, { 0, false },
-	  NULL, "Kept as they were: actionIds, incidentIds, artifactRefs, evidenceRefs.", NULL },
+	  NULL, "Kept as they were: actionIds, incidentIds, artifactRefs, evidenceRefs.", &ar_shape_preserved_desc },
 	{ "coveredMessages", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_context_compaction_completed, covered_messages), NULL, { 0, false },
 	  NULL, "Messages that the summary replaces, counted from the first of the thread.", NULL },
 	{ "summaryBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_context_compaction_completed, summary_bytes), NULL, { 0, false },
@@ -2440,7 +2532,7 @@ static const uint64_t ar_ev_context_compaction_completed_oneofs[] = { UINT64_C(1
 static const struct ar_field_desc ar_ev_context_compaction_failed_fields[] = {
 	{ "trigger", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_context_compaction_failed, trigger), &ar_compaction_trigger_desc, { 0, false },
 	  NULL, "What made it necessary.", NULL },
-	{ "affectedTurnIds", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_context_compaction_failed, affected_turn_ids), NULL, { 0, false },
+	{ "affectedTurnIds", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_context_compaction_failed, affected_turn_ids), NULL, { 0, false },
 	  NULL, "Turns that it would have covered.", NULL },
 	{ "error", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_context_compaction_failed, error), NULL, { 0, false },
 	  NULL, "category and message.", &ar_shape_failure_desc },
@@ -3334,7 +3426,7 @@ static const struct ar_field_desc ar_ev_history_reconstructed_fields[] = {
 	  NULL, "State of each layer: sessionShell, threadSummaries, recentWindow and so on.", NULL },
 	{ "degraded", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_ev_history_reconstructed, degraded), NULL, { 0, false },
 	  NULL, "True when something is missing.", NULL },
-	{ "missing", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_history_reconstructed, missing), NULL, { 0, false },
+	{ "missing", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_history_reconstructed, missing), NULL, { 0, false },
 	  NULL, "Missing parts.", NULL },
 	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_history_reconstructed, as_of_sequence), NULL, { 0, false },
 	  NULL, "Sequence up to which it holds.", NULL },
@@ -3342,24 +3434,24 @@ static const struct ar_field_desc ar_ev_history_reconstructed_fields[] = {
 
 static const struct ar_field_desc ar_ev_history_rollback_started_fields[] = {
 	{ "target", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_history_rollback_started, target), NULL, { 0, false },
-	  NULL, "Where to.", NULL },
-	{ "removedTurnIds", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_history_rollback_started, removed_turn_ids), NULL, { 0, false },
+	  NULL, "Where to.", &ar_shape_rollback_target_desc },
+	{ "removedTurnIds", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_history_rollback_started, removed_turn_ids), NULL, { 0, false },
 	  NULL, "Turns that will no longer count.", NULL },
 	{ "requestedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_history_rollback_started, requested_by), NULL, { 0, false },
-	  NULL, "Who requested it.", NULL },
+	  NULL, "Who requested it.", &ar_shape_asker_desc },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_history_rollback_started, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_history_rollback_completed_fields[] = {
 	{ "target", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_history_rollback_completed, target), NULL, { 0, false },
-	  NULL, "Where to.", NULL },
-	{ "removedTurnIds", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_history_rollback_completed, removed_turn_ids), NULL, { 0, false },
+	  NULL, "Where to.", &ar_shape_rollback_target_desc },
+	{ "removedTurnIds", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_history_rollback_completed, removed_turn_ids), NULL, { 0, false },
 	  NULL, "Turns that no longer count.", NULL },
 	{ "survivingBaselineRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_ev_history_rollback_completed, surviving_baseline_ref), NULL, { 0, false },
 	  NULL, "State that the thread continues from.", NULL },
 	{ "affected", AR_F_OBJECT, true, false, false, 0, 65536, offsetof(struct ar_ev_history_rollback_completed, affected), NULL, { 0, false },
-	  NULL, "Tools, artifacts, subagents and jobs that it touched.", NULL },
+	  NULL, "Tools, artifacts, subagents and jobs that it touched.", &ar_shape_rollback_effect_desc },
 	{ "readModelRepairRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_ev_history_rollback_completed, read_model_repair_ref), NULL, { 0, false },
 	  NULL, "Repaired parts.", NULL },
 };
@@ -3371,11 +3463,11 @@ static const struct ar_field_desc ar_ev_snapshot_repaired_fields[] = {
 	  NULL, "First sequence of the gap.", NULL },
 	{ "toSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_snapshot_repaired, to_sequence), NULL, { 0, false },
 	  NULL, "Last sequence of the gap.", NULL },
-	{ "repairedFields", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_snapshot_repaired, repaired_fields), NULL, { 0, false },
+	{ "repairedFields", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_snapshot_repaired, repaired_fields), NULL, { 0, false },
 	  NULL, "Corrected parts.", NULL },
-	{ "stale", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_snapshot_repaired, stale), NULL, { 0, false },
+	{ "stale", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_snapshot_repaired, stale), NULL, { 0, false },
 	  NULL, "Ids with outdated state.", NULL },
-	{ "unavailable", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_ev_snapshot_repaired, unavailable), NULL, { 0, false },
+	{ "unavailable", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_snapshot_repaired, unavailable), NULL, { 0, false },
 	  NULL, "Ids with unavailable state.", NULL },
 };
 
@@ -3516,7 +3608,7 @@ static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	  NULL, "Free members, kept as given.", NULL },
 	{ "busyPolicy", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_submit_turn_in, busy_policy), &ar_submit_turn_busy_policy_desc, { 0, false },
 	  NULL, "If the thread has a running turn: refuse, queue, interrupt the running turn and run next, or also roll it back.", NULL },
-	{ "attachments", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_submit_turn_in, attachments), NULL, { 0, false },
+	{ "attachments", AR_F_TEXTS, false, false, false, 0, 65536, offsetof(struct ar_cmd_submit_turn_in, attachments), NULL, { 0, false },
 	  NULL, "Refs of attached content.", NULL },
 	{ "source", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_submit_turn_in, source), NULL, { 0, false },
 	  NULL, "Where the input comes from.", NULL },
@@ -3571,7 +3663,7 @@ static const struct ar_field_desc ar_cmd_interrupt_turn_out_fields[] = {
 	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_interrupt_turn_out, turn_id), NULL, { 0, false },
 	  NULL, "Turn that was interrupted.", NULL },
 	{ "affected", AR_F_OBJECT, true, false, false, 0, 65536, offsetof(struct ar_cmd_interrupt_turn_out, affected), NULL, { 0, false },
-	  NULL, "Counts of tools, processes, subagents and actions that were stopped.", NULL },
+	  NULL, "Tools, processes, subagents and actions that are stopped.", &ar_shape_interrupt_effect_desc },
 };
 
 static const struct ar_field_desc ar_cmd_resume_thread_in_fields[] = {
@@ -3593,7 +3685,7 @@ static const struct ar_field_desc ar_cmd_resume_thread_out_fields[] = {
 	{ "activeTurnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_resume_thread_out, active_turn_id), NULL, { 0, false },
 	  NULL, "Turn that runs now.", NULL },
 	{ "blockers", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_resume_thread_out, blockers), NULL, { 0, false },
-	  NULL, "The blockers.", NULL },
+	  NULL, "The blockers.", &ar_shape_open_question_desc },
 	{ "recoveryMode", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_resume_thread_out, recovery_mode), NULL, { 0, false },
 	  NULL, "How state was regained.", NULL },
 };
@@ -4030,7 +4122,7 @@ static const uint64_t ar_cmd_remove_queued_turn_in_oneofs[] = { UINT64_C(1) << 0
 static const struct ar_field_desc ar_cmd_remove_queued_turn_out_fields[] = {
 	{ "removed", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_remove_queued_turn_out, removed), NULL, { 0, false },
 	  NULL, "False when it was not waiting any more.", NULL },
-	{ "order", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_remove_queued_turn_out, order), NULL, { 0, false },
+	{ "order", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_cmd_remove_queued_turn_out, order), NULL, { 0, false },
 	  NULL, "Ids of the turns that still wait.", NULL },
 };
 
@@ -4053,7 +4145,7 @@ static const struct ar_field_desc ar_cmd_promote_queued_turn_in_fields[] = {
 static const uint64_t ar_cmd_promote_queued_turn_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1, UINT64_C(1) << 2 | UINT64_C(1) << 3 };
 
 static const struct ar_field_desc ar_cmd_promote_queued_turn_out_fields[] = {
-	{ "order", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_promote_queued_turn_out, order), NULL, { 0, false },
+	{ "order", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_cmd_promote_queued_turn_out, order), NULL, { 0, false },
 	  NULL, "Ids of the waiting turns after the move.", NULL },
 };
 
@@ -4922,7 +5014,7 @@ static const struct ar_field_desc ar_cmd_rollback_thread_in_fields[] = {
 	{ "threadId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_rollback_thread_in, thread_id), NULL, { 0, false },
 	  NULL, "The thread.", NULL },
 	{ "target", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_cmd_rollback_thread_in, target), NULL, { 0, false },
-	  NULL, "Where to go back to.", NULL },
+	  NULL, "Where to go back to.", &ar_shape_rollback_target_desc },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_rollback_thread_in, reason), NULL, { 0, false },
 	  NULL, "Why.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_rollback_thread_in, idempotency_key), NULL, { 0, false },
@@ -4930,7 +5022,7 @@ static const struct ar_field_desc ar_cmd_rollback_thread_in_fields[] = {
 };
 
 static const struct ar_field_desc ar_cmd_rollback_thread_out_fields[] = {
-	{ "removedTurnIds", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_rollback_thread_out, removed_turn_ids), NULL, { 0, false },
+	{ "removedTurnIds", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_cmd_rollback_thread_out, removed_turn_ids), NULL, { 0, false },
 	  NULL, "Turns that no longer count.", NULL },
 	{ "baselineRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_cmd_rollback_thread_out, baseline_ref), NULL, { 0, false },
 	  NULL, "State that the thread continues from; absent before the first model call.", NULL },

@@ -1590,6 +1590,16 @@ struct ar_shape_turn_options_list {
 	size_t count;
 };
 
+struct ar_shape_turn_outcome { /* turn_outcome */
+	struct ar_str status; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_turn_outcome_list {
+	const struct ar_shape_turn_outcome *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_usage { /* usage */
 	struct ar_opt_int input_tokens; /* int? */
 	struct ar_opt_int output_tokens; /* int? */
@@ -1943,6 +1953,54 @@ struct ar_shape_action_policy { /* action_policy */
 
 struct ar_shape_action_policy_list {
 	const struct ar_shape_action_policy *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_queue_policy { /* queue_policy */
+	struct ar_str busy; /* string? */
+	struct ar_str order; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_queue_policy_list {
+	const struct ar_shape_queue_policy *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_policy_fact { /* policy_fact */
+	struct ar_str fact; /* string? */
+	struct ar_str mode; /* string? */
+	struct ar_opt_int tokens; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_policy_fact_list {
+	const struct ar_shape_policy_fact *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_omission { /* omission */
+	struct ar_str ref; /* string? */
+	struct ar_str reason; /* string? */
+	struct ar_opt_int count; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_omission_list {
+	const struct ar_shape_omission *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_preserved { /* preserved */
+	struct ar_texts action_ids; /* array? */
+	struct ar_texts incident_ids; /* array? */
+	struct ar_texts artifact_refs; /* array? */
+	struct ar_texts evidence_refs; /* array? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_preserved_list {
+	const struct ar_shape_preserved *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -2311,6 +2369,64 @@ struct ar_shape_channel_peer { /* channel_peer */
 
 struct ar_shape_channel_peer_list {
 	const struct ar_shape_channel_peer *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_rollback_target { /* rollback_target */
+	struct ar_str turn_id; /* string? */
+	struct ar_opt_int sequence; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_rollback_target_list {
+	const struct ar_shape_rollback_target *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_asker { /* asker */
+	struct ar_str account_ref; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_asker_list {
+	const struct ar_shape_asker *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_rollback_effect { /* rollback_effect */
+	struct ar_texts tools; /* array? */
+	struct ar_texts artifacts; /* array? */
+	struct ar_texts subagents; /* array? */
+	struct ar_texts jobs; /* array? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_rollback_effect_list {
+	const struct ar_shape_rollback_effect *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_interrupt_effect { /* interrupt_effect */
+	struct ar_texts tools; /* array? */
+	struct ar_texts processes; /* array? */
+	struct ar_texts subagents; /* array? */
+	struct ar_texts actions; /* array? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_interrupt_effect_list {
+	const struct ar_shape_interrupt_effect *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_open_question { /* open_question */
+	struct ar_str kind; /* string? */
+	struct ar_str id; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_open_question_list {
+	const struct ar_shape_open_question *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -2883,16 +2999,16 @@ struct ar_ev_turn_submitted { /* turn.submitted */
 	struct ar_str source; /* string */
 	int status; /* enum */
 	const struct ar_shape_turn_options *options; /* object */
-	struct ar_str attachments; /* array? */
+	struct ar_texts attachments; /* array? */
 	struct ar_str queued_turn_id; /* string? */
 	struct ar_opt_int position; /* int? */
 	struct ar_str idempotency_key; /* string? */
 	struct ar_str input_preview; /* string? */
 	struct ar_opt_int input_bytes; /* int? */
-	struct ar_str input_kinds; /* array? */
+	struct ar_texts input_kinds; /* array? */
 	struct ar_str metadata; /* object? */
 	struct ar_str task_id; /* string? */
-	struct ar_str submitted_by; /* array? */
+	struct ar_texts submitted_by; /* array? */
 };
 
 struct ar_ev_turn_started { /* turn.started */
@@ -2905,11 +3021,11 @@ struct ar_ev_turn_started { /* turn.started */
 
 struct ar_ev_turn_completed { /* turn.completed */
 	int status; /* enum */
-	struct ar_str outcome; /* object */
+	const struct ar_shape_turn_outcome *outcome; /* object */
 	struct ar_str stop_reason; /* string? */
-	struct ar_str output_refs; /* array? */
-	struct ar_str artifact_refs; /* array? */
-	struct ar_str evidence_refs; /* array? */
+	struct ar_texts output_refs; /* array? */
+	struct ar_texts artifact_refs; /* array? */
+	struct ar_texts evidence_refs; /* array? */
 	const struct ar_shape_usage *usage; /* object? */
 	struct ar_opt_int duration_ms; /* int? */
 	struct ar_str output_ref; /* ref? */
@@ -2920,7 +3036,7 @@ struct ar_ev_turn_failed { /* turn.failed */
 	int status; /* enum */
 	const struct ar_shape_failure *error; /* object */
 	struct ar_str interrupted_by; /* string? */
-	struct ar_str partial_output_refs; /* array? */
+	struct ar_texts partial_output_refs; /* array? */
 	struct ar_str output_ref; /* ref? */
 	struct ar_opt_int attempts; /* int? */
 };
@@ -2957,7 +3073,7 @@ struct ar_ev_task_created { /* task.created */
 	struct ar_str priority; /* string? */
 	struct ar_str idempotency_key; /* string? */
 	struct ar_str metadata; /* object? */
-	struct ar_str submitted_by; /* array? */
+	struct ar_texts submitted_by; /* array? */
 };
 
 struct ar_ev_task_accepted { /* task.accepted */
@@ -2969,7 +3085,7 @@ struct ar_ev_task_queued { /* task.queued */
 	int queue_reason; /* enum */
 	struct ar_opt_int position; /* int? */
 	const struct ar_shape_task_start *start; /* object? */
-	struct ar_str submitted_by; /* array? */
+	struct ar_texts submitted_by; /* array? */
 };
 
 struct ar_ev_task_started { /* task.started */
@@ -2983,7 +3099,7 @@ struct ar_ev_task_updated { /* task.updated */
 	const struct ar_shape_task_change *changed; /* object */
 	const struct ar_shape_task_change *previous; /* object? */
 	ar_usec updated_at; /* time */
-	struct ar_str submitted_by; /* array? */
+	struct ar_texts submitted_by; /* array? */
 };
 
 struct ar_ev_task_progress { /* task.progress */
@@ -3294,27 +3410,27 @@ struct ar_ev_action_resolved { /* action.resolved */
 struct ar_ev_queue_changed { /* queue.changed */
 	int change; /* enum */
 	struct ar_str queued_turn_id; /* string or null */
-	struct ar_str order; /* array */
+	struct ar_texts order; /* array */
 	struct ar_str source; /* string */
-	struct ar_str policy; /* object */
+	const struct ar_shape_queue_policy *policy; /* object */
 	struct ar_str resume_state; /* string */
 };
 
 struct ar_ev_context_resolved { /* context.resolved */
-	struct ar_str memory_refs; /* array */
-	struct ar_str knowledge_refs; /* array */
-	struct ar_str workspace_refs; /* array */
-	struct ar_str browser_refs; /* array */
-	struct ar_str policy_facts; /* array */
-	struct ar_str instruction_refs; /* array */
-	struct ar_str omissions; /* array */
-	struct ar_str warnings; /* array? */
+	struct ar_texts memory_refs; /* array */
+	struct ar_texts knowledge_refs; /* array */
+	struct ar_texts workspace_refs; /* array */
+	struct ar_texts browser_refs; /* array */
+	struct ar_shape_policy_fact_list policy_facts; /* array */
+	struct ar_texts instruction_refs; /* array */
+	struct ar_shape_omission_list omissions; /* array */
+	struct ar_texts warnings; /* array? */
 	struct ar_opt_int token_estimate; /* int? */
 };
 
 struct ar_ev_context_compaction_started { /* context.compaction.started */
 	int trigger; /* enum */
-	struct ar_str affected_turn_ids; /* array */
+	struct ar_texts affected_turn_ids; /* array */
 	int64_t tokens_before; /* int */
 	struct ar_opt_int covered_messages; /* int? */
 	struct ar_str boundary_ref; /* ref? */
@@ -3322,21 +3438,21 @@ struct ar_ev_context_compaction_started { /* context.compaction.started */
 
 struct ar_ev_context_compaction_completed { /* context.compaction.completed */
 	int trigger; /* enum */
-	struct ar_str affected_turn_ids; /* array */
+	struct ar_texts affected_turn_ids; /* array */
 	struct ar_str summary_ref; /* ref */
 	struct ar_str summary_preview; /* string */
 	struct ar_str replacement_history_ref; /* ref? */
 	struct ar_str continuation_ref; /* ref? */
 	int64_t tokens_before; /* int */
 	int64_t tokens_after; /* int */
-	struct ar_str preserved; /* object */
+	const struct ar_shape_preserved *preserved; /* object */
 	struct ar_opt_int covered_messages; /* int? */
 	struct ar_opt_int summary_bytes; /* int? */
 };
 
 struct ar_ev_context_compaction_failed { /* context.compaction.failed */
 	int trigger; /* enum */
-	struct ar_str affected_turn_ids; /* array */
+	struct ar_texts affected_turn_ids; /* array */
 	const struct ar_shape_failure *error; /* object */
 	int64_t retries; /* int */
 };
@@ -3873,22 +3989,22 @@ struct ar_ev_history_window_loaded { /* history.window.loaded */
 struct ar_ev_history_reconstructed { /* history.reconstructed */
 	struct ar_str layers; /* object */
 	bool degraded; /* bool */
-	struct ar_str missing; /* array */
+	struct ar_texts missing; /* array */
 	struct ar_opt_int as_of_sequence; /* int? */
 };
 
 struct ar_ev_history_rollback_started { /* history.rollback.started */
-	struct ar_str target; /* object */
-	struct ar_str removed_turn_ids; /* array */
-	struct ar_str requested_by; /* object? */
+	const struct ar_shape_rollback_target *target; /* object */
+	struct ar_texts removed_turn_ids; /* array */
+	const struct ar_shape_asker *requested_by; /* object? */
 	struct ar_str reason; /* string? */
 };
 
 struct ar_ev_history_rollback_completed { /* history.rollback.completed */
-	struct ar_str target; /* object */
-	struct ar_str removed_turn_ids; /* array */
+	const struct ar_shape_rollback_target *target; /* object */
+	struct ar_texts removed_turn_ids; /* array */
 	struct ar_str surviving_baseline_ref; /* ref */
-	struct ar_str affected; /* object */
+	const struct ar_shape_rollback_effect *affected; /* object */
 	struct ar_str read_model_repair_ref; /* ref */
 };
 
@@ -3896,9 +4012,9 @@ struct ar_ev_snapshot_repaired { /* snapshot.repaired */
 	struct ar_str reason; /* string */
 	int64_t from_sequence; /* int */
 	int64_t to_sequence; /* int */
-	struct ar_str repaired_fields; /* array */
-	struct ar_str stale; /* array */
-	struct ar_str unavailable; /* array */
+	struct ar_texts repaired_fields; /* array */
+	struct ar_texts stale; /* array */
+	struct ar_texts unavailable; /* array */
 };
 
 struct ar_ev_benchmark_dataset_resolved { /* benchmark.dataset.resolved */
@@ -3985,7 +4101,7 @@ struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	const struct ar_shape_turn_options *options; /* object? */
 	struct ar_str metadata; /* object? */
 	int busy_policy; /* enum? */
-	struct ar_str attachments; /* array? */
+	struct ar_texts attachments; /* array? */
 	struct ar_str source; /* string? */
 	struct ar_str channel_id; /* string? */
 	struct ar_str task_id; /* string? */
@@ -4016,7 +4132,7 @@ struct ar_cmd_interrupt_turn_in { /* interrupt_turn, input */
 struct ar_cmd_interrupt_turn_out { /* interrupt_turn, result */
 	int result; /* enum */
 	struct ar_str turn_id; /* string? */
-	struct ar_str affected; /* object */
+	const struct ar_shape_interrupt_effect *affected; /* object */
 };
 
 struct ar_cmd_resume_thread_in { /* resume_thread, input */
@@ -4030,7 +4146,7 @@ struct ar_cmd_resume_thread_in { /* resume_thread, input */
 struct ar_cmd_resume_thread_out { /* resume_thread, result */
 	int result; /* enum */
 	struct ar_str active_turn_id; /* string? */
-	struct ar_str blockers; /* array? */
+	struct ar_shape_open_question_list blockers; /* array? */
 	struct ar_str recovery_mode; /* string? */
 };
 
@@ -4295,7 +4411,7 @@ struct ar_cmd_remove_queued_turn_in { /* remove_queued_turn, input */
 
 struct ar_cmd_remove_queued_turn_out { /* remove_queued_turn, result */
 	bool removed; /* bool */
-	struct ar_str order; /* array */
+	struct ar_texts order; /* array */
 };
 
 struct ar_cmd_promote_queued_turn_in { /* promote_queued_turn, input */
@@ -4309,7 +4425,7 @@ struct ar_cmd_promote_queued_turn_in { /* promote_queued_turn, input */
 };
 
 struct ar_cmd_promote_queued_turn_out { /* promote_queued_turn, result */
-	struct ar_str order; /* array */
+	struct ar_texts order; /* array */
 };
 
 struct ar_cmd_get_session_in { /* get_session, input */
@@ -4834,13 +4950,13 @@ struct ar_cmd_compact_thread_out { /* compact_thread, result */
 struct ar_cmd_rollback_thread_in { /* rollback_thread, input */
 	struct ar_str session_id; /* string */
 	struct ar_str thread_id; /* string */
-	struct ar_str target; /* object */
+	const struct ar_shape_rollback_target *target; /* object */
 	struct ar_str reason; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
 
 struct ar_cmd_rollback_thread_out { /* rollback_thread, result */
-	struct ar_str removed_turn_ids; /* array */
+	struct ar_texts removed_turn_ids; /* array */
 	struct ar_str baseline_ref; /* ref? */
 };
 
@@ -5247,6 +5363,7 @@ extern const struct ar_enum_desc ar_list_audit_format_desc;
 extern const struct ar_struct_desc ar_shape_offered_tool_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;
 extern const struct ar_struct_desc ar_shape_turn_options_desc;
+extern const struct ar_struct_desc ar_shape_turn_outcome_desc;
 extern const struct ar_struct_desc ar_shape_usage_desc;
 extern const struct ar_struct_desc ar_shape_failure_desc;
 extern const struct ar_struct_desc ar_shape_task_scope_desc;
@@ -5272,6 +5389,10 @@ extern const struct ar_struct_desc ar_shape_tool_metadata_desc;
 extern const struct ar_struct_desc ar_shape_tool_record_desc;
 extern const struct ar_struct_desc ar_shape_action_scope_desc;
 extern const struct ar_struct_desc ar_shape_action_policy_desc;
+extern const struct ar_struct_desc ar_shape_queue_policy_desc;
+extern const struct ar_struct_desc ar_shape_policy_fact_desc;
+extern const struct ar_struct_desc ar_shape_omission_desc;
+extern const struct ar_struct_desc ar_shape_preserved_desc;
 extern const struct ar_struct_desc ar_shape_evidence_scope_desc;
 extern const struct ar_struct_desc ar_shape_verification_outcome_desc;
 extern const struct ar_struct_desc ar_shape_known_gap_desc;
@@ -5301,6 +5422,11 @@ extern const struct ar_struct_desc ar_shape_job_counts_desc;
 extern const struct ar_struct_desc ar_shape_channel_gap_desc;
 extern const struct ar_struct_desc ar_shape_requesting_peer_desc;
 extern const struct ar_struct_desc ar_shape_channel_peer_desc;
+extern const struct ar_struct_desc ar_shape_rollback_target_desc;
+extern const struct ar_struct_desc ar_shape_asker_desc;
+extern const struct ar_struct_desc ar_shape_rollback_effect_desc;
+extern const struct ar_struct_desc ar_shape_interrupt_effect_desc;
+extern const struct ar_struct_desc ar_shape_open_question_desc;
 extern const struct ar_struct_desc ar_shape_updated_task_desc;
 extern const struct ar_struct_desc ar_shape_task_routing_desc;
 extern const struct ar_struct_desc ar_shape_task_progress_desc;

@@ -22,6 +22,11 @@ struct ar_texts {
 /* A list without entries that is not absent. */
 extern const struct ar_texts ar_texts_empty;
 
+/* A list written out: AR_TEXTS(AR_STR("a"), AR_STR("b")); it lives as long as the block around it. */
+#define AR_TEXTS(...) \
+	((struct ar_texts){ (const struct ar_str[]){ __VA_ARGS__ }, \
+			    sizeof((const struct ar_str[]){ __VA_ARGS__ }) / sizeof(struct ar_str) })
+
 /* Microseconds: since the epoch for wall time, since some fixed point for monotonic time. */
 typedef int64_t ar_usec;
 

@@ -72,10 +72,9 @@ void *ar_struct_copy(const struct ar_struct_desc *d, const void *s, enum ar_stru
 /* Whether both are written as the same JSON. */
 bool ar_struct_equal(const struct ar_struct_desc *d, const void *a, const void *b);
 
-/* The same for a list, a struct ar_shape_<name>_list of the shape d, and for texts with their bytes; absent stays absent. */
+/* The same for a list, a struct ar_shape_<name>_list of the shape d; absent stays absent. */
 void ar_list_copy(const struct ar_struct_desc *d, const void *list, enum ar_struct_copy how,
 		  struct ar_arena *a, void *ret_list);
-struct ar_texts ar_texts_copy(struct ar_texts texts, struct ar_arena *a);
 
 /* Adds copies of the entries of `more` to a list of the same shape (struct ar_shape_<name>_list); the newest `max` stay. */
 void ar_shapes_add(const struct ar_struct_desc *d, void *list, const void *more, size_t max,

@@ -116,15 +116,6 @@ void ar_list_copy(const struct ar_struct_desc *d, const void *list, enum ar_stru
 	copy_shapes(&c, &f, ret_list);
 }
 
-struct ar_texts ar_texts_copy(struct ar_texts texts, struct ar_arena *a)
-{
-	const struct copy c = { a, AR_COPY_TEXT };
-	const struct ar_field_desc f = { .kind = AR_F_TEXTS };
-
-	copy_texts(&c, &f, (char *)&texts);
-	return texts;
-}
-
 void ar_shapes_add(const struct ar_struct_desc *d, void *list, const void *more, size_t max,
 		   struct ar_arena *a)
 {

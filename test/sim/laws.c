@@ -182,15 +182,10 @@ static void ended(struct watch *w)
 static size_t read_order(struct watch *w, struct ar_str *ret)
 {
 	const struct ar_ev_queue_changed *p = now(w)->payload;
-	struct ar_json order;
 	size_t n = 0;
 
-	if (ar_json_parse(w->sim->json, p->order, &order, NULL) != AR_OK)
-		broken(w, "the order is not JSON");
-	for (struct ar_json_iter it = ar_json_iter(order); ar_json_next(&it) && n < TURNS_MAX; n++) {
-		ar_json_str(it.value, &ret[n]);
-		ret[n] = sim_keep(w->sim, ret[n]);
-	}
+	for (; n < p->order.count && n < TURNS_MAX; n++)
+		ret[n] = sim_keep(w->sim, p->order.at[n]);
 	return n;
 }
 

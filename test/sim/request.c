@@ -248,17 +248,13 @@ static void listen_to_parent(struct talk *t, const struct ar_event *e)
 static void forget(struct talk *t, const struct ar_event *e)
 {
 	const struct ar_ev_history_rollback_completed *p = e->payload;
-	struct ar_str session_key = { t->log->session_key, AR_SESSION_KEY_LEN }, id = AR_STR_NONE;
+	struct ar_str session_key = { t->log->session_key, AR_SESSION_KEY_LEN };
 	uint64_t first = UINT64_MAX;
-	struct ar_json ids;
 
-	if (ar_json_parse(t->sim->member_json, p->removed_turn_ids, &ids, NULL) != AR_OK)
-		sim_fail(t->sim, "the removed turns are not JSON");
-	for (struct ar_json_iter it = ar_json_iter(ids); ar_json_next(&it);) {
-		const struct sim_fact *f;
+	for (size_t i = 0; i < p->removed_turn_ids.count; i++) {
+		const struct sim_fact *f = sim_log_find(t->sim, session_key, AR_EV_TURN_STARTED,
+							AR_SCOPE_TURN, p->removed_turn_ids.at[i]);
 
-		ar_json_str(it.value, &id);
-		f = sim_log_find(t->sim, session_key, AR_EV_TURN_STARTED, AR_SCOPE_TURN, id);
 		if (f->e.sequence < first)
 			first = f->e.sequence;
 	}

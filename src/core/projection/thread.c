@@ -124,7 +124,10 @@ void ar_projection_boundary(const struct ar_thread *t, struct ar_jw *w)
 		ar_jw_mint(w, "coveredMessages", b->covered);
 		ar_jw_mint(w, "tokensBefore", b->tokens_before);
 		ar_jw_mint(w, "tokensAfter", b->tokens_after);
-		ar_jw_mraw(w, "preserved", b->preserved);
+		if (b->preserved) {
+			ar_jw_key(w, "preserved");
+			ar_struct_encode(&ar_shape_preserved_desc, b->preserved, b->preserved->extra_, w);
+		}
 		ar_jw_mtime(w, "at", b->at);
 	}
 	ar_jw_close(w);

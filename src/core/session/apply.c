@@ -227,7 +227,7 @@ static void steered(struct ar_session *s, const struct ar_event *e, struct ar_tu
 					    .ref = ar_apply_keep(s, where->input_ref),
 					    .bytes = where->input_bytes.v };
 	ar_vec_push(&s->arena, &turn->steers, entry);
-	turn->people = ar_people_add(s->json, &s->arena, turn->people, where->submitted_by);
+	turn->people = ar_people_add(&s->arena, turn->people, where->submitted_by);
 	*step = (struct ar_step){ .id = ar_apply_keep(s, e->ids[AR_SCOPE_STEP]),
 				  .status = AR_STR("completed"),
 				  .output_ref = entry->ref,
@@ -279,12 +279,10 @@ static enum ar_status run_status(struct ar_session *s, const struct ar_event *e,
 
 /* ---- turns and their queue ---- */
 
-static bool has_images(struct ar_str kinds)
+static bool has_images(const struct ar_texts *kinds)
 {
-	struct ar_str kind;
-
-	while (!ar_str_absent(kinds) && ar_apply_next_id(&kinds, &kind)) {
-		if (ar_str_is(kind, "image"))
+	for (size_t i = 0; i < kinds->count; i++) {
+		if (ar_str_is(kinds->at[i], "image"))
 			return true;
 	}
 	return false;
@@ -309,8 +307,8 @@ static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event
 	if (p->options)
 		turn->options =
 			ar_struct_copy(&ar_shape_turn_options_desc, p->options, AR_COPY_TEXT, &s->arena);
-	turn->people = ar_apply_keep(s, p->submitted_by);
-	turn->has_images.v = turn->has_images.set = has_images(p->input_kinds);
+	turn->people = ar_arena_texts(&s->arena, p->submitted_by);
+	turn->has_images.v = turn->has_images.set = has_images(&p->input_kinds);
 	turn->submitted = e->time;
 	ar_vec_push(&s->arena, &t->turns, turn);
 	ar_apply_count(&s->counters.turn, turn->id);
@@ -331,13 +329,12 @@ static enum ar_status queue_changed(struct ar_session *s, const struct ar_event 
 {
 	const struct ar_ev_queue_changed *p = PAYLOAD(e, queue_changed);
 	struct ar_thread *t = ar_apply_thread(s, e);
-	struct ar_str rest = p->order, id;
 
 	if (!t)
 		return ar_apply_unknown(err, e, "thread");
 	t->queue.count = 0;
-	while (ar_apply_next_id(&rest, &id)) {
-		struct ar_turn *turn = ar_thread_turn(t, id);
+	for (size_t i = 0; i < p->order.count; i++) {
+		struct ar_turn *turn = ar_thread_turn(t, p->order.at[i]);
 
 		if (!turn)
 			return ar_apply_unknown(err, e, "queued turn");

@@ -89,7 +89,7 @@ void ar_decide_say_interrupting(struct ar_decision *d, const struct ar_turn *tur
 
 /* decide_rollback.c: takes turns out of the conversation; `turns` in the order they ran */
 struct ar_rollback {
-	struct ar_str target; /* JSON object */
+	const struct ar_shape_rollback_target *target;
 	struct ar_str reason;
 	struct ar_vec turns; /* struct ar_turn */
 };
@@ -117,7 +117,7 @@ struct ar_new_turn {
 	const struct ar_cmd_submit_turn_in *in;
 	const struct ar_turn_input *input;
 	const struct ar_task *task; /* that it works for; NULL: none */
-	struct ar_str people; /* who gave it; absent: nobody in particular */
+	struct ar_texts people; /* who gave it; absent: nobody in particular */
 	bool is_queued;
 };
 struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *t,
@@ -138,7 +138,7 @@ struct ar_cmd_submit_turn_out ar_decide_admit(
 	const struct ar_task *task); /* then its facts; with a task it works for that */
 void ar_decide_queue_changed(struct ar_decision *d, const struct ar_thread *t, int change,
 			     const struct ar_turn *turn, const struct ar_vec *order);
-struct ar_str ar_decide_order(struct ar_decision *d, const struct ar_vec *queue); /* queued ids as JSON */
+struct ar_texts ar_decide_turn_ids(struct ar_decision *d, const struct ar_vec *turns);
 void ar_decide_status(struct ar_decision *d, const struct ar_thread *t, int status, const char *reason,
 		      const char *detail, const struct ar_turn *turn);
 

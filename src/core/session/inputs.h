@@ -131,8 +131,8 @@ struct ar_hook_end {
 struct ar_repair {
 	uint64_t from, to; /* facts that were replayed, or are lost */
 	bool is_loss; /* the end of the log is lost, and somebody said to go on without it */
-	struct ar_str fields; /* of the read models, that are written again */
-	struct ar_str unavailable; /* refs of content that is gone */
+	struct ar_texts fields; /* of the read models, that are written again */
+	struct ar_texts unavailable; /* refs of content that is gone */
 };
 
 /* What was looked for when the session came back: refs of its conversations whose contents are gone. */

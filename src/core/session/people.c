@@ -1,56 +1,47 @@
 /* See people.h. */
 #include "people.h"
 
-static bool has(struct ar_json people, struct ar_str person)
-{
-	struct ar_str one;
+static const struct ar_str unknown = AR_STR(AR_PERSON_UNKNOWN);
 
-	for (struct ar_json_iter it = ar_json_iter(people); ar_json_next(&it);) {
-		if (ar_json_str(it.value, &one) && ar_str_eq(one, person))
+static bool has(struct ar_texts people, struct ar_str person)
+{
+	for (size_t i = 0; i < people.count; i++) {
+		if (ar_str_eq(people.at[i], person))
 			return true;
 	}
 	return false;
 }
 
-struct ar_str ar_people_add(struct ar_json_parser *json, struct ar_arena *a, struct ar_str people,
-			    struct ar_str person)
+struct ar_texts ar_people_unknown(void)
 {
-	struct ar_buf out = { 0 };
-	struct ar_jw w = ar_jw(&out);
-	struct ar_json old;
-	struct ar_str one, text;
+	return (struct ar_texts){ &unknown, 1 };
+}
+
+struct ar_texts ar_people_add(struct ar_arena *a, struct ar_texts people, struct ar_str person)
+{
+	struct ar_str *all;
 
 	if (ar_str_empty(person))
-		person = AR_STR(AR_PERSON_UNKNOWN);
-	if (ar_json_parse(json, ar_str_empty(people) ? AR_STR("[]") : people, &old, NULL) != AR_OK ||
-	    ar_json_len(old) >= AR_PEOPLE_MAX)
-		return AR_STR("[\"" AR_PERSON_UNKNOWN "\"]");
-	if (has(old, person))
+		person = unknown;
+	if (people.count >= AR_PEOPLE_MAX)
+		return ar_people_unknown();
+	if (has(people, person))
 		return people;
-	ar_jw_open_array(&w);
-	for (struct ar_json_iter it = ar_json_iter(old); ar_json_next(&it);) {
-		if (ar_json_str(it.value, &one))
-			ar_jw_str(&w, one);
-	}
-	ar_jw_str(&w, person);
-	ar_jw_close_array(&w);
-	text = ar_arena_str(a, ar_buf_str(&out));
-	ar_buf_fini(&out);
-	return text;
+	all = ar_arena_alloc(a, (people.count + 1) * sizeof(*all));
+	for (size_t i = 0; i < people.count; i++)
+		all[i] = people.at[i];
+	all[people.count] = ar_arena_str(a, person);
+	return (struct ar_texts){ all, people.count + 1 };
 }
 
-bool ar_people_may_have(struct ar_json_parser *json, struct ar_str people, struct ar_str person)
+bool ar_people_may_have(struct ar_texts people, struct ar_str person)
 {
-	struct ar_json v;
-
-	if (ar_str_empty(people) || ar_json_parse(json, people, &v, NULL) != AR_OK || ar_json_len(v) == 0)
-		return true;
-	return has(v, AR_STR(AR_PERSON_UNKNOWN)) || has(v, person);
+	return people.count == 0 || has(people, unknown) || has(people, person);
 }
 
-struct ar_str ar_people_with_caller(struct ar_decision *d, struct ar_str people)
+struct ar_texts ar_people_with_caller(struct ar_decision *d, struct ar_texts people)
 {
 	if (d->input->kind != AR_IN_COMMAND)
 		return people;
-	return ar_people_add(d->json, d->arena, people, d->input->person);
+	return ar_people_add(d->arena, people, d->input->person);
 }

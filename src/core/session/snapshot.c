@@ -141,7 +141,6 @@ static const struct ar_field_desc sheet_fields[] = {
 	STR(ar_sheet, step),
 	STR(ar_sheet, summary),
 	STR(ar_sheet, validation),
-	OPT_NUM(ar_sheet, percent),
 	RAW(ar_sheet, counters),
 	TEXTS(ar_sheet, outputs),
 	OBJECT(ar_sheet, delivery, delivery_state),
@@ -151,7 +150,7 @@ static const struct ar_field_desc sheet_fields[] = {
 	OBJECT(ar_sheet, error, failure),
 	ITEMS(ar_sheet, accepted, criterion),
 	OBJECT(ar_sheet, start, task_start),
-	RAW(ar_sheet, people),
+	TEXTS(ar_sheet, people),
 	STR(ar_sheet, reason),
 	STR(ar_sheet, offset_run),
 	OPT(ar_sheet, offset),
@@ -159,6 +158,7 @@ static const struct ar_field_desc sheet_fields[] = {
 	OPT(ar_sheet, number),
 	TIME(ar_sheet, alive),
 	TIME(ar_sheet, retry_at),
+	RAW(ar_sheet, percent),
 };
 static const struct ar_field_desc task_fields[] = {
 	STR(ar_task, id),
@@ -186,7 +186,7 @@ static const struct ar_field_desc turn_fields[] = {
 	STR(ar_turn, input_ref),
 	STR(ar_turn, input_preview),
 	STR(ar_turn, updated_input_ref),
-	RAW(ar_turn, people),
+	TEXTS(ar_turn, people),
 	OBJECT(ar_turn, options, turn_options),
 	STR(ar_turn, outcome),
 	STR(ar_turn, interrupt_reason),
@@ -287,10 +287,12 @@ static const struct ar_field_desc incident_fields[] = {
 	STR(ar_incident, turn), TIME(ar_incident, at),
 };
 static const struct ar_field_desc boundary_fields[] = {
-	STR(ar_boundary, turn),		STR(ar_boundary, trigger),     STR(ar_boundary, summary_ref),
-	STR(ar_boundary, preview),	STR(ar_boundary, history_ref), RAW(ar_boundary, preserved),
-	INT(ar_boundary, covered),	INT(ar_boundary, bytes),       INT(ar_boundary, tokens_before),
-	INT(ar_boundary, tokens_after), INT(ar_boundary, start),       TIME(ar_boundary, at),
+	STR(ar_boundary, turn),		 STR(ar_boundary, trigger),
+	STR(ar_boundary, summary_ref),	 STR(ar_boundary, preview),
+	STR(ar_boundary, history_ref),	 OBJECT(ar_boundary, preserved, preserved),
+	INT(ar_boundary, covered),	 INT(ar_boundary, bytes),
+	INT(ar_boundary, tokens_before), INT(ar_boundary, tokens_after),
+	INT(ar_boundary, start),	 TIME(ar_boundary, at),
 };
 static const struct ar_field_desc thread_fields[] = {
 	STR(ar_thread, id),

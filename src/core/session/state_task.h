@@ -55,7 +55,7 @@ struct ar_sheet {
 	struct ar_shape_result_ref_list artifacts, evidence;
 	struct ar_shape_criterion_list accepted; /* the criteria as they were met */
 	const struct ar_shape_failure *error; /* NULL: none is known */
-	struct ar_str people; /* who gave the work (people.h): JSON */
+	struct ar_texts people; /* who gave the work (people.h) */
 	const struct ar_shape_task_start *start; /* what start_task asked for, until it can begin */
 	struct ar_str reason; /* of its status */
 	struct ar_str offset_run; /* run whose output reached `offset` */

@@ -34,7 +34,8 @@ struct ar_context_entry {
 /* Where the conversation was shortened: in requests the summary stands for the messages before it. These stay in the window, hidden,
  * so that a rollback or a branch from before the boundary finds them. */
 struct ar_boundary {
-	struct ar_str turn, trigger, summary_ref, preview, history_ref, preserved;
+	struct ar_str turn, trigger, summary_ref, preview, history_ref;
+	const struct ar_shape_preserved *preserved; /* NULL: the fact does not say */
 	int64_t covered; /* messages that the summary stands for, counted from the first of the thread */
 	int64_t bytes; /* of the summary */
 	int64_t tokens_before, tokens_after;
@@ -171,7 +172,7 @@ struct ar_turn {
 	struct ar_str id, thread, run, open_step;
 	struct ar_str source, input_ref, input_preview;
 	const struct ar_shape_turn_options *options; /* read it with ar_turn_options() */
-	struct ar_str people; /* who gave the work (people.h): JSON */
+	struct ar_texts people; /* who gave the work (people.h) */
 	struct ar_str updated_input_ref; /* what a hook put in the place of the input */
 	struct ar_str outcome; /* completed, failed, cancelled, timed_out, lost; absent while open */
 	struct ar_str interrupt_reason, stop_reason, output_ref, error_category, error_message;

@@ -258,9 +258,13 @@ static void test_fork(void **state)
 
 static enum ar_status roll_back(struct desk *d, const char *target)
 {
+	const struct ar_shape_rollback_target *read = desk_read(d, &ar_shape_rollback_target_desc, target);
+
+	if (!read)
+		return AR_E_REFUSED;
 	return desk_command(d, AR_CMD_ROLLBACK_THREAD,
 			    &(struct ar_cmd_rollback_thread_in){ .thread_id = desk_thread(d, 0)->id,
-								 .target = ar_str_from(target) });
+								 .target = read });
 }
 
 static void three_turns(struct desk *d)

@@ -58,11 +58,22 @@ static enum ar_status answer(struct desk *d, struct ar_str id, const char *perso
 					     .person = ar_str_from(person) });
 }
 
+/* Names separated by spaces; NULL: it is not on record. */
+static struct ar_texts people_of(struct desk *d, const char *names)
+{
+	struct ar_str rest = ar_str_from(names), *list = ar_arena_alloc(&d->session.arena, 4 * sizeof(*list));
+	size_t n = 0;
+
+	while (!ar_str_empty(rest))
+		rest = ar_str_split(rest, ' ', &list[n++]);
+	return (struct ar_texts){ names ? list : NULL, n };
+}
+
 /* A question of a turn that these people gave. */
 static struct ar_str ask_two(struct desk *d, enum ar_action_type type, const char *people)
 {
 	desk_begin(d);
-	desk_active(d)->people = ar_str_from(people);
+	desk_active(d)->people = people_of(d, people);
 	return desk_ask(d, (struct ar_ask){ .type = type,
 					    .call = AR_STR("tool_1"),
 					    .prompt = AR_STR("?"),
@@ -90,7 +101,7 @@ static void restart(struct desk *d)
 static void test_two_people_over_a_snapshot(void **state)
 {
 	struct desk *d = *state;
-	struct ar_str id = ask_two(d, AR_ACTION_TOOL_PERMISSION, "[\"uid:1\",\"uid:2\"]");
+	struct ar_str id = ask_two(d, AR_ACTION_TOOL_PERMISSION, "uid:1 uid:2");
 
 	desk_expect_refusal(d, answer(d, id, "uid:2", "allow"), AR_ERR_OTHER_PERSON_NEEDED);
 	desk_expect_refusal(d, answer(d, id, NULL, "allow"), AR_ERR_OTHER_PERSON_NEEDED);
@@ -108,12 +119,12 @@ static void test_two_people_over_a_snapshot(void **state)
 
 static void test_nobody_approves_work_of_nobody_known(void **state)
 {
-	static const char *const people[] = { NULL, "[]", "[\"unknown\"]", "[\"uid:1\",\"unknown\"]" };
+	static const char *const people[] = { NULL, "", "unknown", "uid:1 unknown" };
 	struct desk *d = *state;
 	struct ar_str id = ask_two(d, AR_ACTION_TOOL_PERMISSION, NULL);
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(people); i++) {
-		desk_active(d)->people = ar_str_from(people[i]);
+		desk_active(d)->people = people_of(d, people[i]);
 		desk_expect_refusal(d, answer(d, id, "uid:3", "allow"), AR_ERR_OTHER_PERSON_NEEDED);
 	}
 	assert_int_equal(answer(d, id, NULL, "deny"), AR_OK);
@@ -123,7 +134,7 @@ static void test_nobody_approves_work_of_nobody_known(void **state)
 static void test_a_retry_needs_them_again(void **state)
 {
 	struct desk *d = *state;
-	struct ar_str id = ask_two(d, AR_ACTION_COMPLETION_OVERRIDE, "[\"uid:1\"]");
+	struct ar_str id = ask_two(d, AR_ACTION_COMPLETION_OVERRIDE, "uid:1");
 
 	desk_expect_refusal(d, answer(d, id, "uid:1", "retry"), AR_ERR_OTHER_PERSON_NEEDED);
 	assert_int_equal(answer(d, id, "uid:2", "retry"), AR_OK);

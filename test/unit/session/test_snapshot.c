@@ -27,7 +27,8 @@ static void fill(struct desk *d)
 	assert_int_equal(desk_command(d, AR_CMD_ROLLBACK_THREAD,
 				      &(struct ar_cmd_rollback_thread_in){
 					      .thread_id = desk_thread(d, 0)->id,
-					      .target = AR_STR("{\"turnId\":\"a\"}") }),
+					      .target = &(struct ar_shape_rollback_target){ .turn_id = AR_STR(
+												    "a") } }),
 			 AR_OK);
 	assert_int_equal(desk_command(d, AR_CMD_FORK_THREAD,
 				      &(struct ar_cmd_fork_thread_in){ .thread_id = desk_thread(d, 0)->id }),

@@ -864,6 +864,99 @@ export interface RequestedCall {
   [extra: string]: unknown;
 }
 
+/** What a queue does with turns that come while another runs. */
+export interface QueuePolicy {
+  /** What becomes of them: queue. */
+  busy?: string;
+  /** Which is next: fifo. */
+  order?: string;
+  [extra: string]: unknown;
+}
+
+/** What came out of a turn, in short. */
+export interface TurnOutcome {
+  /** How it ended. */
+  status?: string;
+  [extra: string]: unknown;
+}
+
+/** Who asked for something. */
+export interface Asker {
+  /** The account. */
+  accountRef?: string;
+  [extra: string]: unknown;
+}
+
+/** What the removed turns touched. */
+export interface RollbackEffect {
+  /** Ids of their tool calls. */
+  tools?: string[];
+  /** Artifacts that they made. */
+  artifacts?: string[];
+  /** Children that they spawned. */
+  subagents?: string[];
+  /** Jobs that they created. */
+  jobs?: string[];
+  [extra: string]: unknown;
+}
+
+/** A fact of the policy that a model was told. */
+export interface PolicyFact {
+  /** Which: permissionMode, contextWindow. */
+  fact?: string;
+  /** The permission mode. */
+  mode?: string;
+  /** Most tokens of a request. */
+  tokens?: number;
+  [extra: string]: unknown;
+}
+
+/** What a request does not carry. */
+export interface Omission {
+  /** What: a ref, or a file. */
+  ref?: string;
+  /** Why. */
+  reason?: string;
+  /** How many of them. */
+  count?: number;
+  [extra: string]: unknown;
+}
+
+/** What a compaction kept as it was. */
+export interface Preserved {
+  /** Questions that are open. */
+  actionIds?: string[];
+  /** Incidents. */
+  incidentIds?: string[];
+  /** Refs of artifacts. */
+  artifactRefs?: string[];
+  /** Refs of evidence. */
+  evidenceRefs?: string[];
+  [extra: string]: unknown;
+}
+
+/** What an interruption stops beside the turns. */
+export interface InterruptEffect {
+  /** Ids of tool calls. */
+  tools?: string[];
+  /** Ids of processes. */
+  processes?: string[];
+  /** Ids of children. */
+  subagents?: string[];
+  /** Ids of questions. */
+  actions?: string[];
+  [extra: string]: unknown;
+}
+
+/** A question that a thread waits for. */
+export interface OpenQuestion {
+  /** What it is: action. */
+  kind?: string;
+  /** Its id. */
+  id?: string;
+  [extra: string]: unknown;
+}
+
 /** A model that can answer. */
 export interface RouteCandidate {
   /** Its provider. */

@@ -264,46 +264,38 @@ void ar_verify_missing(struct ar_verify *w, enum ar_fold_kind kind)
 
 /* ---- repair ---- */
 
-static void write_repaired(const struct ar_engine_verify *v, struct ar_jw *json)
+static struct ar_str *room_for(const struct ar_engine_verify *v, struct ar_arena *a)
 {
-	const char *last = "";
+	return ar_arena_alloc(a, (v->finding_count + 1) * sizeof(struct ar_str));
+}
 
-	ar_jw_open_array(json);
+static struct ar_texts repaired(const struct ar_engine_verify *v, struct ar_arena *a)
+{
+	struct ar_str *names = room_for(v, a);
+	const char *last = "";
+	size_t n = 0;
+
 	for (size_t i = 0; i < v->finding_count; i++) {
 		const struct ar_verify_finding *f = &v->findings[i];
 
 		if (!f->is_repairable || (strcmp(f->what, last) == 0 && ar_str_absent(f->id)))
 			continue;
 		last = f->what;
-		if (ar_str_absent(f->id))
-			ar_jw_str(json, ar_str_from(f->what));
-		else
-			ar_jw_str(json, f->id);
+		names[n++] = ar_str_absent(f->id) ? ar_str_from(f->what) : ar_arena_str(a, f->id);
 	}
-	ar_jw_close_array(json);
+	return (struct ar_texts){ names, n };
 }
 
-static void write_unavailable(const struct ar_engine_verify *v, struct ar_jw *json)
+static struct ar_texts unavailable(const struct ar_engine_verify *v, struct ar_arena *a)
 {
-	ar_jw_open_array(json);
+	struct ar_str *refs = room_for(v, a);
+	size_t n = 0;
+
 	for (size_t i = 0; i < v->finding_count; i++) {
 		if (strcmp(v->findings[i].what, "content") == 0)
-			ar_jw_str(json, v->findings[i].id);
+			refs[n++] = ar_arena_str(a, v->findings[i].id);
 	}
-	ar_jw_close_array(json);
-}
-
-static struct ar_str array_of(struct ar_arena *a, const struct ar_engine_verify *v,
-			      void (*write)(const struct ar_engine_verify *v, struct ar_jw *json))
-{
-	struct ar_buf out = { 0 };
-	struct ar_jw json = ar_jw(&out);
-	struct ar_str text;
-
-	write(v, &json);
-	text = ar_arena_str(a, ar_buf_str(&out));
-	ar_buf_fini(&out);
-	return text;
+	return (struct ar_texts){ refs, n };
 }
 
 struct ar_repair ar_verify_repair(const struct ar_verify *w, struct ar_arena *a)
@@ -311,6 +303,6 @@ struct ar_repair ar_verify_repair(const struct ar_verify *w, struct ar_arena *a)
 	return (struct ar_repair){ .from = w->lost_to ? w->v->facts + 1 : 1,
 				   .to = w->lost_to ? w->lost_to : w->v->facts,
 				   .is_loss = w->lost_to > 0,
-				   .fields = array_of(a, w->v, write_repaired),
-				   .unavailable = array_of(a, w->v, write_unavailable) };
+				   .fields = repaired(w->v, a),
+				   .unavailable = unavailable(w->v, a) };
 }

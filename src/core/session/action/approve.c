@@ -32,9 +32,9 @@ static enum ar_status check_person(const struct ar_decision *d, const struct ar_
 				 "%.*s approved action %.*s already: %lld of %lld approvals",
 				 AR_STR_ARG(ar_str_utf8_prefix(person, 64)), AR_STR_ARG(a->id),
 				 (long long)a->approved.count, (long long)a->needed.v);
-	if (!ar_people_may_have(d->json, turn->people, person))
+	if (!ar_people_may_have(turn->people, person))
 		return AR_OK;
-	if (ar_people_may_have(d->json, turn->people, AR_STR("")))
+	if (ar_people_may_have(turn->people, AR_STR("")))
 		return ar_refuse(err, AR_ERR_OTHER_PERSON_NEEDED,
 				 "it is not recorded who gave the work of action %.*s, so nobody can approve "
 				 "it; deny it, and submit the turn again",

@@ -164,9 +164,8 @@ static void say_repaired(struct ar_decision *d, const struct ar_channel *c, int6
 						"peer has not seen"),
 			       .from_sequence = from + 1,
 			       .to_sequence = to,
-			       .repaired_fields = AR_STR("[\"sessions\"]"),
-			       .stale = AR_STR("[]"),
-			       .unavailable = AR_STR("[\"events\"]") });
+			       .repaired_fields = AR_TEXTS(AR_STR("sessions")),
+			       .unavailable = AR_TEXTS(AR_STR("events")) });
 }
 
 enum ar_status ar_decide_reconnect_channel(struct ar_decision *d, struct ar_error *err)

@@ -75,13 +75,15 @@ enum ar_status ar_apply_compaction_completed(struct ar_session *s, const struct 
 				   .summary_ref = ar_apply_keep(s, p->summary_ref),
 				   .preview = ar_apply_keep(s, p->summary_preview),
 				   .history_ref = ar_apply_keep(s, p->replacement_history_ref),
-				   .preserved = ar_apply_keep(s, p->preserved),
 				   .covered = p->covered_messages.v,
 				   .bytes = p->summary_bytes.v,
 				   .tokens_before = p->tokens_before,
 				   .tokens_after = p->tokens_after,
 				   .start = turn->start.v,
 				   .at = e->time };
+	if (p->preserved)
+		b->preserved =
+			ar_struct_copy(&ar_shape_preserved_desc, p->preserved, AR_COPY_TEXT, &s->arena);
 	ar_vec_push(&s->arena, &t->boundaries, b);
 	if (t->boundaries.count > AR_WINDOW_BOUNDARIES)
 		ar_vec_remove(&t->boundaries, 0);

@@ -31,8 +31,8 @@ size_t ar_compact_stays(const struct ar_conversation *c, const struct ar_turn *t
 /* A message's place counted from the first of the thread, for an index into the conversation. */
 int64_t ar_compact_count(const struct ar_conversation *c, size_t index);
 
-/* Turns with messages among these, as a JSON array. Those that left the window are not known by id any more. */
-struct ar_str ar_compact_turns(struct ar_conversation *c, size_t first, size_t end);
+/* Turns with messages among these, as ids. Those that left the window are not known by id any more. */
+struct ar_texts ar_compact_turns(struct ar_conversation *c, size_t first, size_t end);
 
 /* Tokens of these messages and of an older summary, by our own estimate. */
 int64_t ar_compact_gone(const struct ar_conversation *c, size_t first, size_t end);

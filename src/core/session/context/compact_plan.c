@@ -67,12 +67,12 @@ bool ar_compact_plan(struct ar_conversation *c, bool is_running, struct ar_compa
 	       ar_compact_is_smaller(ar_compact_after(c, p.before, p.gone, SUMMARY_MIN_TOKENS), p.before);
 }
 
-struct ar_str ar_compact_turns(struct ar_conversation *c, size_t first, size_t end)
+struct ar_texts ar_compact_turns(struct ar_conversation *c, size_t first, size_t end)
 {
 	const struct ar_thread *t = c->thread;
-	struct ar_jw j = ar_decide_json(c->d);
+	struct ar_str *ids = ar_arena_alloc(c->d->arena, (t->turns.count + 1) * sizeof(*ids));
+	size_t n = 0;
 
-	ar_jw_open_array(&j);
 	for (size_t i = 0; i < t->turns.count; i++) {
 		const struct ar_turn *turn = t->turns.at[i];
 		bool is_affected = false;
@@ -80,10 +80,9 @@ struct ar_str ar_compact_turns(struct ar_conversation *c, size_t first, size_t e
 		for (size_t k = first; k < end && !is_affected && turn->start.set; k++)
 			is_affected = ar_conversation_message(c, k)->turn.v == turn->start.v;
 		if (is_affected)
-			ar_jw_str(&j, turn->id);
+			ids[n++] = turn->id;
 	}
-	ar_jw_close_array(&j);
-	return ar_decide_json_end(c->d);
+	return (struct ar_texts){ ids, n };
 }
 
 int64_t ar_compact_count(const struct ar_conversation *c, size_t index)

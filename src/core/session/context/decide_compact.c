@@ -109,14 +109,14 @@ static void ask_for_summary(struct ar_conversation *c, struct ar_turn *turn, int
 static struct ar_str boundary_document(struct ar_conversation *c, const struct ar_compact_plan *p,
 				       struct ar_str reason)
 {
-	struct ar_str turns = ar_compact_turns(c, p->first, p->stays);
+	struct ar_texts turns = ar_compact_turns(c, p->first, p->stays);
 	struct ar_jw j = ar_decide_json(c->d);
 
 	ar_jw_open(&j);
 	ar_jw_mstr(&j, "threadId", c->thread->id);
 	ar_jw_mstr(&j, "trigger", AR_STR("manual"));
 	ar_jw_mstr(&j, "reason", reason);
-	ar_jw_mraw(&j, "affectedTurnIds", turns);
+	ar_jw_mtexts(&j, "affectedTurnIds", turns);
 	ar_jw_mint(&j, "coveredMessages", ar_compact_count(c, p->stays));
 	ar_jw_mint(&j, "tokensBefore", p->before);
 	ar_jw_mint(&j, "asOfSequence", (int64_t)c->d->head);
@@ -289,34 +289,31 @@ void ar_decide_compaction_failed(struct ar_decision *d, struct ar_turn *turn, in
 }
 
 /* Nothing of these is taken away by a boundary; readers are told what was open when it was made. */
-static struct ar_str preserved(struct ar_decision *d, const struct ar_thread *t)
+static const struct ar_shape_preserved *preserved(struct ar_decision *d, const struct ar_thread *t)
 {
-	const struct ar_vec *incidents = &t->incidents;
-	struct ar_jw j = ar_decide_json(d);
+	static const struct ar_str none;
+	struct ar_shape_preserved *p = ar_arena_alloc(d->arena, sizeof(*p));
+	const struct ar_vec *actions = &d->session->actions, *incidents = &t->incidents;
+	struct ar_str *open = ar_arena_alloc(d->arena, (actions->count + 1) * sizeof(*open));
+	struct ar_str *told = ar_arena_alloc(d->arena, (incidents->count + 1) * sizeof(*told));
 
-	ar_jw_open(&j);
-	ar_jw_key(&j, "actionIds");
-	ar_jw_open_array(&j);
-	for (size_t i = 0; i < d->session->actions.count; i++) {
-		const struct ar_action *a = d->session->actions.at[i];
+	*p = (struct ar_shape_preserved){ .action_ids = { open, 0 },
+					  .incident_ids = { told, 0 },
+					  .artifact_refs = { &none, 0 },
+					  .evidence_refs = { &none, 0 } };
+	for (size_t i = 0; i < actions->count; i++) {
+		const struct ar_action *a = actions->at[i];
 
 		if (a->status == AR_ACTION_PENDING)
-			ar_jw_str(&j, a->id);
+			open[p->action_ids.count++] = a->id;
 	}
-	ar_jw_close_array(&j);
-	ar_jw_key(&j, "incidentIds");
-	ar_jw_open_array(&j);
 	for (size_t i = 0; i < incidents->count; i++) {
 		struct ar_str id = ((const struct ar_incident *)incidents->at[i])->id;
 
 		if (!ar_str_absent(id))
-			ar_jw_str(&j, id);
+			told[p->incident_ids.count++] = id;
 	}
-	ar_jw_close_array(&j);
-	ar_jw_mraw(&j, "artifactRefs", AR_STR("[]"));
-	ar_jw_mraw(&j, "evidenceRefs", AR_STR("[]"));
-	ar_jw_close(&j);
-	return ar_decide_json_end(d);
+	return p;
 }
 
 /* The boundary becomes a fact, with the history that stands behind it. */
@@ -327,7 +324,7 @@ static void set_boundary(const struct ar_conversation *talk, struct ar_turn *tur
 	const struct ar_compaction *c = &turn->compaction;
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_conversation shortened = *talk;
-	struct ar_str turns =
+	struct ar_texts turns =
 		ar_compact_turns(&shortened, ar_conversation_visible(talk), ar_compact_stays(talk, turn));
 	struct ar_boundary b = { .summary_ref = ar_decide_content(d, summary),
 				 .bytes = (int64_t)summary.len,

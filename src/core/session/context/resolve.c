@@ -3,6 +3,8 @@
 #include "context/context.h"
 #include "identity.h"
 
+#define OMISSIONS_MAX 3 /* kinds of them */
+
 static struct ar_str ref_of(struct ar_decision *d, struct ar_str text)
 {
 	struct ar_hash hash = ar_hash_of(text);
@@ -10,17 +12,7 @@ static struct ar_str ref_of(struct ar_decision *d, struct ar_str text)
 	return ar_ref_make(d->arena, d->session->session_key, &hash);
 }
 
-static void write_omission(struct ar_jw *j, struct ar_str ref, struct ar_str reason, int64_t count)
-{
-	ar_jw_open(j);
-	ar_jw_mstr(j, "ref", ref);
-	ar_jw_mstr(j, "reason", reason);
-	if (count > 0)
-		ar_jw_mint(j, "count", count);
-	ar_jw_close(j);
-}
-
-static struct ar_str omissions_of(struct ar_conversation *c, const struct ar_selection *s)
+static struct ar_shape_omission_list omissions_of(struct ar_conversation *c, const struct ar_selection *s)
 {
 	struct ar_decision *d = c->d;
 	const struct ar_policy *policy = d->input->policy;
@@ -28,61 +20,60 @@ static struct ar_str omissions_of(struct ar_conversation *c, const struct ar_sel
 	int64_t summarised = c->boundary ? c->boundary->covered : 0;
 	int64_t forgotten = c->thread->omitted - summarised;
 	int64_t left_out = (int64_t)s->skipped + (forgotten > 0 ? forgotten : 0);
-	struct ar_jw j = ar_decide_json(d);
+	struct ar_shape_omission *list = ar_arena_alloc(d->arena, OMISSIONS_MAX * sizeof(*list));
+	size_t n = 0;
 
-	ar_jw_open_array(&j);
 	if (summarised > 0)
-		write_omission(&j, messages, AR_STR("compacted: the summary stands for them"), summarised);
+		list[n++] = (struct ar_shape_omission){ .ref = messages,
+							.reason = AR_STR(
+								"compacted: the summary stands for them"),
+							.count = AR_OPT_INT(summarised) };
 	if (left_out > 0)
-		write_omission(&j, messages, AR_STR("too_long: the oldest do not fit into the request"),
-			       left_out);
+		list[n++] = (struct ar_shape_omission){
+			.ref = messages,
+			.reason = AR_STR("too_long: the oldest do not fit into the request"),
+			.count = AR_OPT_INT(left_out)
+		};
 	if (!ar_str_absent(policy->instructions_trouble) && ar_decide_is_admitted(d))
-		write_omission(&j, policy->instructions_file, policy->instructions_trouble, 0);
-	ar_jw_close_array(&j);
-	return ar_decide_json_end(d);
+		list[n++] = (struct ar_shape_omission){ .ref = policy->instructions_file,
+							.reason = policy->instructions_trouble };
+	return (struct ar_shape_omission_list){ list, n };
 }
 
-static struct ar_str instruction_refs(struct ar_decision *d, const struct ar_instructions *in)
+static struct ar_texts instruction_refs(struct ar_decision *d, const struct ar_instructions *in)
 {
-	struct ar_jw j = ar_decide_json(d);
+	struct ar_str *refs = ar_arena_alloc(d->arena, 2 * sizeof(*refs));
+	size_t n = 0;
 
-	ar_jw_open_array(&j);
 	if (!ar_str_absent(in->prompt))
-		ar_jw_str(&j, in->prompt);
+		refs[n++] = in->prompt;
 	if (!ar_str_absent(in->file))
-		ar_jw_str(&j, in->file);
-	ar_jw_close_array(&j);
-	return ar_decide_json_end(d);
+		refs[n++] = in->file;
+	return (struct ar_texts){ refs, n };
 }
 
 /* The folder as a whole: the tools read in it what the turn needs. */
-static struct ar_str workspace_refs(const struct ar_decision *d)
+static struct ar_texts workspace_refs(const struct ar_decision *d)
 {
-	return ar_str_empty(d->input->policy->workspace) || !ar_decide_is_admitted(d)
-		       ? AR_STR("[]")
-		       : AR_STR("[\"workspace:/\"]");
+	static const struct ar_str whole = AR_STR("workspace:/");
+	bool has_none = ar_str_empty(d->input->policy->workspace) || !ar_decide_is_admitted(d);
+
+	return (struct ar_texts){ &whole, has_none ? 0 : 1 };
 }
 
-static struct ar_str policy_facts(const struct ar_conversation *c, const struct ar_turn *turn)
+static struct ar_shape_policy_fact_list policy_facts(const struct ar_conversation *c,
+						     const struct ar_turn *turn)
 {
-	struct ar_decision *d = c->d;
-	const char *mode = ar_permission_mode_of(d, turn);
+	struct ar_shape_policy_fact *list = ar_arena_alloc(c->d->arena, 2 * sizeof(*list));
 	int64_t window = ar_context_window(c);
-	struct ar_jw j = ar_decide_json(d);
+	size_t n = 0;
 
-	ar_jw_open_array(&j);
-	ar_jw_open(&j);
-	ar_jw_mstr(&j, "fact", AR_STR("permissionMode"));
-	ar_jw_mstr(&j, "mode", ar_str_from(mode));
-	ar_jw_close(&j);
-	if (window < INT64_MAX) {
-		ar_jw_open(&j);
-		ar_jw_mstr(&j, "fact", AR_STR("contextWindow"));
-		ar_jw_mint(&j, "tokens", window);
-		ar_jw_close(&j);
-	}
-	ar_jw_close_array(&j);
-	return ar_decide_json_end(d);
+	list[n++] = (struct ar_shape_policy_fact){ .fact = AR_STR("permissionMode"),
+						   .mode = ar_str_from(ar_permission_mode_of(c->d, turn)) };
+	if (window < INT64_MAX)
+		list[n++] = (struct ar_shape_policy_fact){ .fact = AR_STR("contextWindow"),
+							   .tokens = AR_OPT_INT(window) };
+	return (struct ar_shape_policy_fact_list){ list, n };
 }
 
 static void store(struct ar_decision *d, struct ar_str text)
@@ -91,14 +82,35 @@ static void store(struct ar_decision *d, struct ar_str text)
 		ar_decide_content(d, ar_arena_str(d->arena, text)); /* the host may read the file anew */
 }
 
+/* Its JSON in a line of its own. */
+static void digest_texts(struct ar_buf *all, struct ar_texts texts)
+{
+	struct ar_jw w = ar_jw(all);
+
+	ar_jw_texts(&w, texts);
+	ar_buf_addc(all, '\n');
+}
+
+static void digest_list(struct ar_buf *all, const struct ar_struct_desc *shape, const void *list)
+{
+	struct ar_jw w = ar_jw(all);
+
+	ar_list_encode(shape, list, &w);
+	ar_buf_addc(all, '\n');
+}
+
 struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str session_key,
 				const struct ar_ev_context_resolved *p)
 {
-	struct ar_str all = ar_arena_fmt(a, "%.*s\n%.*s\n%.*s\n%.*s", AR_STR_ARG(p->workspace_refs),
-					 AR_STR_ARG(p->policy_facts), AR_STR_ARG(p->instruction_refs),
-					 AR_STR_ARG(p->omissions));
-	struct ar_hash hash = ar_hash_of(all);
+	struct ar_buf all = { 0 };
+	struct ar_hash hash;
 
+	digest_texts(&all, p->workspace_refs);
+	digest_list(&all, &ar_shape_policy_fact_desc, &p->policy_facts);
+	digest_texts(&all, p->instruction_refs);
+	digest_list(&all, &ar_shape_omission_desc, &p->omissions);
+	hash = ar_hash_of(ar_str_sub(ar_buf_str(&all), 0, all.len - 1));
+	ar_buf_fini(&all);
 	return ar_ref_make(a, session_key, &hash);
 }
 
@@ -122,10 +134,7 @@ struct ar_instructions ar_conversation_resolve(struct ar_conversation *c, struct
 		in.prompt = ref_of(d, policy->system_prompt);
 	if (!ar_str_empty(instructions))
 		in.file = ref_of(d, instructions);
-	fact = (struct ar_ev_context_resolved){ .memory_refs = AR_STR("[]"),
-						.knowledge_refs = AR_STR("[]"),
-						.workspace_refs = workspace_refs(d),
-						.browser_refs = AR_STR("[]"),
+	fact = (struct ar_ev_context_resolved){ .workspace_refs = workspace_refs(d),
 						.policy_facts = policy_facts(c, turn),
 						.instruction_refs = instruction_refs(d, &in),
 						.omissions = omissions_of(c, s),

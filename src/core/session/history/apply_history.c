@@ -46,18 +46,17 @@ enum ar_status ar_apply_rolled_back(struct ar_session *s, const struct ar_event 
 {
 	const struct ar_ev_history_rollback_completed *p = PAYLOAD(e, history_rollback_completed);
 	struct ar_thread *t = ar_apply_thread(s, e);
-	struct ar_str rest = p->removed_turn_ids, id;
 	int64_t first = INT64_MAX;
 
 	if (!t)
 		return ar_apply_unknown(err, e, "thread");
-	while (ar_apply_next_id(&rest, &id)) {
-		struct ar_turn *turn = ar_thread_turn(t, id);
+	for (size_t i = 0; i < p->removed_turn_ids.count; i++) {
+		struct ar_turn *turn = ar_thread_turn(t, p->removed_turn_ids.at[i]);
 
 		if (!turn || !turn->start.set)
 			return ar_apply_unknown(err, e, "turn");
 		turn->removed = AR_OPT_BOOL(true);
-		drop_incidents(t, id);
+		drop_incidents(t, turn->id);
 		if (turn->start.v < first)
 			first = turn->start.v;
 	}

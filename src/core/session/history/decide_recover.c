@@ -223,23 +223,19 @@ void ar_decide_resume_lost(struct ar_decision *d, struct ar_turn *turn)
 }
 
 /* The questions that a turn waits for. */
-static struct ar_str open_questions(struct ar_decision *d, const struct ar_turn *turn)
+static struct ar_shape_open_question_list open_questions(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_jw w = ar_decide_json(d);
+	const struct ar_vec *actions = &d->session->actions;
+	struct ar_shape_open_question *list = ar_arena_alloc(d->arena, (actions->count + 1) * sizeof(*list));
+	size_t n = 0;
 
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < d->session->actions.count; i++) {
-		const struct ar_action *a = d->session->actions.at[i];
+	for (size_t i = 0; i < actions->count; i++) {
+		const struct ar_action *a = actions->at[i];
 
-		if (a->status != AR_ACTION_PENDING || !ar_str_eq(a->turn, turn->id))
-			continue;
-		ar_jw_open(&w);
-		ar_jw_mstr(&w, "kind", AR_STR("action"));
-		ar_jw_mstr(&w, "id", a->id);
-		ar_jw_close(&w);
+		if (a->status == AR_ACTION_PENDING && ar_str_eq(a->turn, turn->id))
+			list[n++] = (struct ar_shape_open_question){ .kind = AR_STR("action"), .id = a->id };
 	}
-	ar_jw_close_array(&w);
-	return ar_decide_json_end(d);
+	return (struct ar_shape_open_question_list){ list, n };
 }
 
 enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *err)

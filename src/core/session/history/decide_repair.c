@@ -18,7 +18,6 @@ enum ar_status ar_decide_repair(struct ar_decision *d, struct ar_error *err)
 			.from_sequence = (int64_t)r->from,
 			.to_sequence = (int64_t)r->to,
 			.repaired_fields = r->fields,
-			.stale = AR_STR("[]"),
 			.unavailable = r->unavailable });
 	return AR_OK;
 }

@@ -3,65 +3,36 @@
 
 #define TOOLS_MAX 500 /* ids of tool calls that the fact lists */
 
-static struct ar_str turn_ids(struct ar_decision *d, const struct ar_vec *turns)
-{
-	struct ar_jw j = ar_decide_json(d);
-
-	ar_jw_open_array(&j);
-	for (size_t i = 0; i < turns->count; i++)
-		ar_jw_str(&j, ((const struct ar_turn *)turns->at[i])->id);
-	ar_jw_close_array(&j);
-	return ar_decide_json_end(d);
-}
-
 /* ---- what it touches ---- */
 
 /* Tool calls are all that a turn can leave behind yet. */
-static struct ar_str affected(struct ar_decision *d, const struct ar_thread *t, size_t kept)
+static struct ar_texts calls_after(struct ar_decision *d, const struct ar_thread *t, size_t kept)
 {
-	struct ar_jw j = ar_decide_json(d);
-	size_t room = TOOLS_MAX;
+	struct ar_str *ids = ar_arena_alloc(d->arena, TOOLS_MAX * sizeof(*ids));
+	size_t n = 0;
 
-	ar_jw_open(&j);
-	ar_jw_key(&j, "tools");
-	ar_jw_open_array(&j);
 	for (size_t i = kept; i < t->context.count; i++) {
 		const struct ar_context_entry *entry = t->context.at[i];
 
-		for (size_t k = 0; k < entry->uses.count && room > 0; k++, room--)
-			ar_jw_str(&j, entry->uses.at[k].tool_call_id);
+		for (size_t k = 0; k < entry->uses.count && n < TOOLS_MAX; k++)
+			ids[n++] = entry->uses.at[k].tool_call_id;
 	}
-	ar_jw_close_array(&j);
-	ar_jw_mraw(&j, "artifacts", AR_STR("[]"));
-	ar_jw_mraw(&j, "subagents", AR_STR("[]"));
-	ar_jw_mraw(&j, "jobs", AR_STR("[]"));
-	ar_jw_close(&j);
-	return ar_decide_json_end(d);
+	return (struct ar_texts){ ids, n };
 }
 
 /* ---- what survives ---- */
 
-static struct ar_str repair(struct ar_conversation *left, struct ar_str removed)
+static struct ar_str repair(struct ar_conversation *left, struct ar_texts removed)
 {
 	struct ar_jw j = ar_decide_json(left->d);
 
 	ar_jw_open(&j);
 	ar_jw_mstr(&j, "threadId", left->thread->id);
-	ar_jw_mraw(&j, "removedTurnIds", removed);
+	ar_jw_mtexts(&j, "removedTurnIds", removed);
 	ar_jw_mint(&j, "contextMessages",
 		   (int64_t)(left->kept - ar_conversation_visible(left)) + (left->boundary ? 1 : 0));
 	ar_jw_close(&j);
 	return ar_decide_content(left->d, ar_decide_json_end(left->d));
-}
-
-static struct ar_str asked_by(struct ar_decision *d)
-{
-	struct ar_jw j = ar_decide_json(d);
-
-	ar_jw_open(&j);
-	ar_jw_mstr(&j, "accountRef", d->input->account);
-	ar_jw_close(&j);
-	return ar_decide_json_end(d);
 }
 
 static size_t count_kept(const struct ar_thread *t, int64_t first)
@@ -76,10 +47,17 @@ static size_t count_kept(const struct ar_thread *t, int64_t first)
 struct ar_str ar_decide_roll_back(struct ar_decision *d, const struct ar_thread *t,
 				  const struct ar_rollback *r)
 {
+	static const struct ar_str none;
 	struct ar_ids ids = ar_ids_thread(t);
 	int64_t first = ((const struct ar_turn *)r->turns.at[0])->start.v;
 	size_t kept = count_kept(t, first);
-	struct ar_str removed = turn_ids(d, &r->turns), touched = affected(d, t, kept), base;
+	struct ar_texts removed = ar_decide_turn_ids(d, &r->turns);
+	struct ar_shape_rollback_effect affected = { .tools = calls_after(d, t, kept),
+						     .artifacts = { &none, 0 },
+						     .subagents = { &none, 0 },
+						     .jobs = { &none, 0 } };
+	struct ar_shape_asker asker = { .account_ref = d->input->account };
+	struct ar_str base;
 	struct ar_conversation left = {
 		.d = d, .thread = t, .kept = kept, .sent = kept, .boundary = ar_thread_boundary(t, first)
 	};
@@ -88,13 +66,13 @@ struct ar_str ar_decide_roll_back(struct ar_decision *d, const struct ar_thread 
 	ar_decide_emit(d, AR_EV_HISTORY_ROLLBACK_STARTED, &ids,
 		       &(struct ar_ev_history_rollback_started){ .target = r->target,
 								 .removed_turn_ids = removed,
-								 .requested_by = asked_by(d),
+								 .requested_by = &asker,
 								 .reason = r->reason });
 	ar_decide_emit(d, AR_EV_HISTORY_ROLLBACK_COMPLETED, &ids,
 		       &(struct ar_ev_history_rollback_completed){ .target = r->target,
 								   .removed_turn_ids = removed,
 								   .surviving_baseline_ref = base,
-								   .affected = touched,
+								   .affected = &affected,
 								   .read_model_repair_ref =
 									   repair(&left, removed) });
 	ar_decide_emit(d, AR_EV_SNAPSHOT_REPAIRED, &ids,
@@ -102,18 +80,15 @@ struct ar_str ar_decide_roll_back(struct ar_decision *d, const struct ar_thread 
 			       .reason = AR_STR("rollback"),
 			       .from_sequence = first,
 			       .to_sequence = (int64_t)d->session->head,
-			       .repaired_fields =
-				       AR_STR("[\"turns\",\"lastOutcome\",\"incidents\",\"history\"]"),
-			       .stale = AR_STR("[]"),
-			       .unavailable = AR_STR("[]") });
+			       .repaired_fields = AR_TEXTS(AR_STR("turns"), AR_STR("lastOutcome"),
+							   AR_STR("incidents"), AR_STR("history")) });
 	return base;
 }
 
 void ar_decide_roll_back_turn(struct ar_decision *d, struct ar_turn *turn)
 {
-	struct ar_rollback r = { .target = ar_arena_fmt(d->arena, "{\"sequence\":%lld}",
-							(long long)turn->start.v - 1),
-				 .reason = turn->interrupt_reason };
+	struct ar_shape_rollback_target target = { .sequence = AR_OPT_INT(turn->start.v - 1) };
+	struct ar_rollback r = { .target = &target, .reason = turn->interrupt_reason };
 
 	ar_vec_push(d->arena, &r.turns, turn);
 	ar_decide_roll_back(d, ar_decide_thread(d, turn), &r);
@@ -126,23 +101,21 @@ static enum ar_status find_target(struct ar_decision *d, const struct ar_thread 
 				  struct ar_error *err)
 {
 	const struct ar_cmd_rollback_thread_in *in = d->input->command.args;
-	struct ar_str id = AR_STR_NONE;
+	const struct ar_shape_rollback_target *target = in->target;
 	const struct ar_turn *turn;
-	struct ar_json target;
 
-	if (ar_json_parse(d->json, in->target, &target, err) != AR_OK)
-		return AR_E_REFUSED;
-	if (ar_json_str(ar_json_get(target, "turnId"), &id)) {
-		turn = ar_thread_turn(t, id);
+	if (!ar_str_absent(target->turn_id)) {
+		turn = ar_thread_turn(t, target->turn_id);
 		if (!turn || !turn->start.set || turn->removed.v)
 			return ar_refuse(err, AR_ERR_TARGET_NOT_FOUND,
 					 "turn %.*s is not among the newest %d turns of thread %.*s",
-					 AR_STR_ARG(id), AR_WINDOW_TURNS, AR_STR_ARG(t->id));
+					 AR_STR_ARG(target->turn_id), AR_WINDOW_TURNS, AR_STR_ARG(t->id));
 		*ret = turn->start.v;
 		return AR_OK;
 	}
-	if (!ar_json_i64(ar_json_get(target, "sequence"), ret))
+	if (!target->sequence.set)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "target needs a turnId or a sequence");
+	*ret = target->sequence.v;
 	if (*ret < t->forgotten.v || *ret > (int64_t)d->session->head)
 		return ar_refuse(err, AR_ERR_TARGET_NOT_FOUND,
 				 "sequence %lld is not in the newest %d turns of thread %.*s",
@@ -173,8 +146,9 @@ enum ar_status ar_decide_rollback_thread(struct ar_decision *d, struct ar_error 
 	const struct ar_cmd_rollback_thread_in *in = d->input->command.args;
 	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
 	struct ar_rollback r = { .target = in->target, .reason = in->reason };
-	struct ar_str base, removed;
-	int64_t target;
+	struct ar_texts removed;
+	struct ar_str base;
+	int64_t target = 0;
 
 	if (!t)
 		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
@@ -186,7 +160,7 @@ enum ar_status ar_decide_rollback_thread(struct ar_decision *d, struct ar_error 
 		return AR_E_REFUSED;
 	base = t->request_ref;
 	r.turns = turns_after(d, t, target);
-	removed = turn_ids(d, &r.turns);
+	removed = ar_decide_turn_ids(d, &r.turns);
 	if (r.turns.count > 0) {
 		base = ar_decide_roll_back(d, t, &r);
 		ar_decide_status(d, t, AR_THREAD_STATUS_IDLE, "rolled_back", NULL, NULL);

@@ -11,22 +11,18 @@ static bool is_missing(const struct ar_missing *m, struct ar_str ref)
 	return false;
 }
 
-static struct ar_str missing_of(struct ar_decision *d, const struct ar_thread *t, size_t *ret_count)
+static struct ar_texts missing_of(struct ar_decision *d, const struct ar_thread *t)
 {
-	struct ar_jw j = ar_decide_json(d);
+	struct ar_str *refs = ar_arena_alloc(d->arena, (t->context.count + 1) * sizeof(*refs));
+	size_t n = 0;
 
-	*ret_count = 0;
-	ar_jw_open_array(&j);
 	for (size_t i = 0; i < t->context.count; i++) {
 		struct ar_str ref = ((const struct ar_context_entry *)t->context.at[i])->ref;
 
-		if (!is_missing(&d->input->missing, ref))
-			continue;
-		ar_jw_str(&j, ref);
-		(*ret_count)++;
+		if (is_missing(&d->input->missing, ref))
+			refs[n++] = ref;
 	}
-	ar_jw_close_array(&j);
-	return ar_decide_json_end(d);
+	return (struct ar_texts){ refs, n };
 }
 
 /* `texts`: the word for what needs the texts too. */
@@ -52,15 +48,14 @@ static struct ar_str layers_of(struct ar_decision *d, struct ar_str texts)
 void ar_decide_reconstructed(struct ar_decision *d, const struct ar_thread *t)
 {
 	struct ar_ids ids = ar_ids_thread(t);
-	size_t count;
-	struct ar_str missing = missing_of(d, t, &count);
-	struct ar_str texts = count			   ? AR_STR("degraded")
+	struct ar_texts missing = missing_of(d, t);
+	struct ar_str texts = missing.count		   ? AR_STR("degraded")
 			      : d->input->missing.is_known ? AR_STR("restored")
 							   : AR_STR("unknown");
 
 	ar_decide_emit(d, AR_EV_HISTORY_RECONSTRUCTED, &ids,
 		       &(struct ar_ev_history_reconstructed){ .layers = layers_of(d, texts),
-							      .degraded = count > 0,
+							      .degraded = missing.count > 0,
 							      .missing = missing,
 							      .as_of_sequence =
 								      AR_OPT_INT((int64_t)d->head) });

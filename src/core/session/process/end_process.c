@@ -207,7 +207,6 @@ static void say_unavailable(struct ar_decision *d, const struct ar_ids *ids,
 {
 	struct ar_str why = ar_str_empty(o->end.message) ? AR_STR("nothing is left of it on this host")
 							 : ar_str_utf8_prefix(o->end.message, 1024);
-	struct ar_str id = ar_arena_fmt(d->arena, "\"%.*s\"", AR_STR_ARG(p->id));
 
 	ar_decide_emit(d, AR_EV_RUNTIME_WARNING, ids,
 		       &(struct ar_ev_runtime_warning){
@@ -216,15 +215,15 @@ static void say_unavailable(struct ar_decision *d, const struct ar_ids *ids,
 						       "process %.*s cannot be reached, and nobody knows how "
 						       "it ended: %.*s",
 						       AR_STR_ARG(p->id), AR_STR_ARG(why)),
-			       .scope = ar_arena_fmt(d->arena, "{\"processId\":%.*s}", AR_STR_ARG(id)) });
+			       .scope = ar_arena_fmt(d->arena, "{\"processId\":\"%.*s\"}",
+						     AR_STR_ARG(p->id)) });
 	ar_decide_emit(d, AR_EV_SNAPSHOT_REPAIRED, ids,
 		       &(struct ar_ev_snapshot_repaired){
 			       .reason = AR_STR("a process cannot be reached any more"),
 			       .from_sequence = (int64_t)d->head,
 			       .to_sequence = (int64_t)d->head,
-			       .repaired_fields = AR_STR("[\"processes\"]"),
-			       .stale = AR_STR("[]"),
-			       .unavailable = ar_arena_fmt(d->arena, "[%.*s]", AR_STR_ARG(id)) });
+			       .repaired_fields = AR_TEXTS(AR_STR("processes")),
+			       .unavailable = { &p->id, 1 } });
 }
 
 /* ---- and what follows ---- */

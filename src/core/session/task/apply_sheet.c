@@ -141,7 +141,8 @@ static void queued(struct ar_session *s, const struct ar_event *e, struct ar_she
 	const struct ar_ev_task_queued *p = KEPT(s, e, task_queued);
 
 	sheet->start = p->start;
-	take(&sheet->people, p->submitted_by);
+	if (p->submitted_by.at)
+		sheet->people = p->submitted_by;
 }
 
 void ar_sheet_moved(struct ar_session *s, const struct ar_event *e, struct ar_task *task)
@@ -214,7 +215,8 @@ enum ar_status ar_apply_task_updated(struct ar_session *s, const struct ar_event
 		return ar_apply_unknown(err, e, "task");
 	if (p->changed)
 		change(task, p->changed);
-	take(&task->sheet->people, p->submitted_by);
+	if (p->submitted_by.at)
+		task->sheet->people = p->submitted_by;
 	task->updated = p->updated_at;
 	return AR_OK;
 }

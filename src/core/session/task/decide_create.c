@@ -78,7 +78,7 @@ static void say_created(struct ar_decision *d, const struct ar_task *task)
 			       .priority = in->priority,
 			       .idempotency_key = in->idempotency_key,
 			       .metadata = in->metadata,
-			       .submitted_by = ar_people_with_caller(d, AR_STR_NONE),
+			       .submitted_by = ar_people_with_caller(d, (struct ar_texts){ 0 }),
 		       });
 }
 

@@ -5,11 +5,6 @@
 #include "hook/hooks.h"
 #include "task/task.h"
 
-static struct ar_str refs_of(struct ar_decision *d, struct ar_str ref)
-{
-	return ar_str_absent(ref) ? AR_STR("[]") : ar_arena_fmt(d->arena, "[\"%.*s\"]", AR_STR_ARG(ref));
-}
-
 void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_str output_ref,
 			struct ar_str stop_reason)
 {
@@ -26,9 +21,9 @@ void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_s
 		d, AR_EV_TURN_COMPLETED, &ids,
 		&(struct ar_ev_turn_completed){
 			.status = AR_TURN_COMPLETED_STATUS_COMPLETED,
-			.outcome = AR_STR("{\"status\":\"completed\"}"),
+			.outcome = &(struct ar_shape_turn_outcome){ .status = AR_STR("completed") },
 			.stop_reason = stop_reason,
-			.output_refs = refs_of(d, output_ref),
+			.output_refs = { &output_ref, !ar_str_absent(output_ref) },
 			.usage = &(struct ar_shape_usage){ .input_tokens = AR_OPT_INT(turn->input_tokens),
 							   .output_tokens = AR_OPT_INT(turn->output_tokens),
 							   .cached_tokens = AR_OPT_INT(turn->cached_tokens) },
@@ -92,13 +87,13 @@ static void end_facts(struct ar_decision *d, const struct ar_turn *turn, const s
 								    .ended_at = d->input->now });
 	end_task(d, turn, end, &error);
 	ar_decide_emit(d, AR_EV_TURN_FAILED, &ids,
-		       &(struct ar_ev_turn_failed){ .status = end->status,
-						    .error = &error,
-						    .interrupted_by =
-							    is_cancelled ? end->message : AR_STR_NONE,
-						    .partial_output_refs = refs_of(d, end->output_ref),
-						    .output_ref = end->output_ref,
-						    .attempts = AR_OPT_INT(turn->task->attempts) });
+		       &(struct ar_ev_turn_failed){
+			       .status = end->status,
+			       .error = &error,
+			       .interrupted_by = is_cancelled ? end->message : AR_STR_NONE,
+			       .partial_output_refs = { &end->output_ref, !ar_str_absent(end->output_ref) },
+			       .output_ref = end->output_ref,
+			       .attempts = AR_OPT_INT(turn->task->attempts) });
 	ar_task_turn_ended(d, turn,
 			   &(struct ar_turn_end){ .status = end->status,
 						  .output_ref = end->output_ref,

@@ -89,7 +89,7 @@ enum ar_status ar_decide_promote_queued_turn(struct ar_decision *d, struct ar_er
 		ar_vec_insert(d->arena, &order, to, turn);
 		ar_decide_queue_changed(d, t, AR_QUEUE_CHANGED_CHANGE_PROMOTED, turn, &order);
 	}
-	out.order = ar_decide_order(d, &order);
+	out.order = ar_decide_turn_ids(d, &order);
 	active = ar_thread_active(t);
 	if (in->interrupt_active.v && active && !active->is_interrupted)
 		ar_decide_interrupt(d, active, AR_STR("a promoted turn takes its place"));
@@ -111,7 +111,7 @@ enum ar_status ar_decide_remove_queued_turn(struct ar_decision *d, struct ar_err
 	out.removed = ar_vec_find(&t->queue, turn, &at);
 	if (out.removed)
 		ar_decide_cancel_queued(d, turn, reason);
-	out.order = ar_decide_order(d, &t->queue);
+	out.order = ar_decide_turn_ids(d, &t->queue);
 	ar_decide_reply(d, AR_CMD_REMOVE_QUEUED_TURN, &out);
 	return AR_OK;
 }
@@ -160,63 +160,76 @@ static enum ar_status check_scope(const struct ar_decision *d, size_t targets, s
 	return AR_OK;
 }
 
-static void running_calls(const struct ar_turn *turn, struct ar_jw *w)
+static const struct ar_turn *turn_among(const struct ar_vec *turns, struct ar_str id)
 {
-	for (size_t i = 0; i < turn->calls.count; i++) {
-		const struct ar_invocation *call = turn->calls.at[i];
+	for (size_t i = 0; i < turns->count; i++) {
+		const struct ar_turn *turn = turns->at[i];
 
-		if (call->stage == AR_CALL_RUNNING)
-			ar_jw_str(w, call->id);
+		if (ar_str_eq(turn->id, id))
+			return turn;
 	}
+	return NULL;
+}
+
+static struct ar_texts running_calls(struct ar_decision *d, const struct ar_vec *turns)
+{
+	struct ar_str *ids;
+	size_t room = 1, n = 0;
+
+	for (size_t i = 0; i < turns->count; i++)
+		room += ((const struct ar_turn *)turns->at[i])->calls.count;
+	ids = ar_arena_alloc(d->arena, room * sizeof(*ids));
+	for (size_t i = 0; i < turns->count; i++) {
+		const struct ar_vec *calls = &((const struct ar_turn *)turns->at[i])->calls;
+
+		for (size_t k = 0; k < calls->count; k++) {
+			const struct ar_invocation *call = calls->at[k];
+
+			if (call->stage == AR_CALL_RUNNING)
+				ids[n++] = call->id;
+		}
+	}
+	return (struct ar_texts){ ids, n };
 }
 
 /* Those whose call still waits for them: what runs in the background is not the turn's any more. */
-static void running_processes(const struct ar_session *s, const struct ar_turn *turn, struct ar_jw *w)
+static struct ar_texts running_processes(struct ar_decision *d, const struct ar_vec *turns)
 {
-	for (size_t i = 0; i < s->processes.count; i++) {
-		const struct ar_process_record *p = s->processes.at[i];
+	const struct ar_vec *processes = &d->session->processes;
+	struct ar_str *ids = ar_arena_alloc(d->arena, (processes->count + 1) * sizeof(*ids));
+	size_t n = 0;
 
-		if (p->status == AR_PROCESS_RUNNING && !p->is_background && ar_str_eq(p->turn, turn->id))
-			ar_jw_str(w, p->id);
+	for (size_t i = 0; i < processes->count; i++) {
+		const struct ar_process_record *p = processes->at[i];
+
+		if (p->status == AR_PROCESS_RUNNING && !p->is_background && turn_among(turns, p->turn))
+			ids[n++] = p->id;
 	}
+	return (struct ar_texts){ ids, n };
 }
 
-/* What an interruption ends beside the turns themselves. */
-static struct ar_str affected(struct ar_decision *d, const struct ar_vec *turns)
+static struct ar_texts open_actions(struct ar_decision *d, const struct ar_vec *turns)
 {
-	struct ar_jw w = ar_decide_json(d);
+	const struct ar_vec *actions = &d->session->actions;
+	struct ar_str *ids = ar_arena_alloc(d->arena, (actions->count + 1) * sizeof(*ids));
+	size_t n = 0;
 
-	ar_jw_open(&w);
-	ar_jw_key(&w, "tools");
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < turns->count; i++)
-		running_calls(turns->at[i], &w);
-	ar_jw_close_array(&w);
-	ar_jw_key(&w, "processes");
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < turns->count; i++)
-		running_processes(d->session, turns->at[i], &w);
-	ar_jw_close_array(&w);
-	ar_jw_mraw(&w, "subagents", AR_STR("[]"));
-	ar_jw_key(&w, "actions");
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < d->session->actions.count; i++) {
-		const struct ar_action *a = d->session->actions.at[i];
+	for (size_t i = 0; i < actions->count; i++) {
+		const struct ar_action *a = actions->at[i];
 
-		for (size_t k = 0; a->status == AR_ACTION_PENDING && k < turns->count; k++) {
-			if (ar_str_eq(a->turn, ((const struct ar_turn *)turns->at[k])->id))
-				ar_jw_str(&w, a->id);
-		}
+		if (a->status == AR_ACTION_PENDING && turn_among(turns, a->turn))
+			ids[n++] = a->id;
 	}
-	ar_jw_close_array(&w);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
+	return (struct ar_texts){ ids, n };
 }
 
 enum ar_status ar_decide_interrupt_turn(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_interrupt_turn_in *in = d->input->command.args;
-	struct ar_cmd_interrupt_turn_out out = { .result = AR_INTERRUPT_TURN_RESULT_NO_OP };
+	static const struct ar_str none;
+	struct ar_shape_interrupt_effect affected;
+	struct ar_cmd_interrupt_turn_out out = { .result = AR_INTERRUPT_TURN_RESULT_NO_OP,
+						 .affected = &affected };
 	struct ar_vec targets = { 0 };
 
 	for (size_t i = 0; i < d->session->threads.count; i++) {
@@ -228,7 +241,10 @@ enum ar_status ar_decide_interrupt_turn(struct ar_decision *d, struct ar_error *
 	}
 	if (check_scope(d, targets.count, err) != AR_OK)
 		return AR_E_REFUSED;
-	out.affected = affected(d, &targets);
+	affected = (struct ar_shape_interrupt_effect){ .tools = running_calls(d, &targets),
+						       .processes = running_processes(d, &targets),
+						       .subagents = { &none, 0 },
+						       .actions = open_actions(d, &targets) };
 	for (size_t i = 0; i < targets.count; i++) {
 		struct ar_turn *turn = targets.at[i];
 

@@ -93,15 +93,13 @@ void ar_decide_status(struct ar_decision *d, const struct ar_thread *t, int stat
 						       .active_turn_id = turn ? turn->id : AR_STR_NONE });
 }
 
-struct ar_str ar_decide_order(struct ar_decision *d, const struct ar_vec *queue)
+struct ar_texts ar_decide_turn_ids(struct ar_decision *d, const struct ar_vec *turns)
 {
-	struct ar_jw j = ar_decide_json(d);
+	struct ar_str *ids = ar_arena_alloc(d->arena, (turns->count + 1) * sizeof(*ids));
 
-	ar_jw_open_array(&j);
-	for (size_t i = 0; i < queue->count; i++)
-		ar_jw_str(&j, ((const struct ar_turn *)queue->at[i])->id);
-	ar_jw_close_array(&j);
-	return ar_decide_json_end(d);
+	for (size_t i = 0; i < turns->count; i++)
+		ids[i] = ((const struct ar_turn *)turns->at[i])->id;
+	return (struct ar_texts){ ids, turns->count };
 }
 
 void ar_decide_queue_changed(struct ar_decision *d, const struct ar_thread *t, int change,
@@ -115,9 +113,10 @@ void ar_decide_queue_changed(struct ar_decision *d, const struct ar_thread *t, i
 		       &(struct ar_ev_queue_changed){
 			       .change = change,
 			       .queued_turn_id = turn->id,
-			       .order = ar_decide_order(d, order),
+			       .order = ar_decide_turn_ids(d, order),
 			       .source = ar_str_absent(turn->source) ? AR_STR("runtime") : turn->source,
-			       .policy = AR_STR("{\"busy\":\"queue\",\"order\":\"fifo\"}"),
+			       .policy = &(struct ar_shape_queue_policy){ .busy = AR_STR("queue"),
+									  .order = AR_STR("fifo") },
 			       .resume_state = AR_STR("automatic"),
 		       });
 }
@@ -250,7 +249,8 @@ struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *
 			       .idempotency_key = in->idempotency_key,
 			       .input_preview = n->input->preview,
 			       .input_bytes = AR_OPT_INT((int64_t)n->input->parts.len),
-			       .input_kinds = n->input->has_images ? AR_STR("[\"image\"]") : AR_STR_NONE,
+			       .input_kinds = n->input->has_images ? AR_TEXTS(AR_STR("image"))
+								   : (struct ar_texts){ 0 },
 			       .metadata = in->metadata,
 			       .submitted_by = n->people,
 		       });
@@ -436,12 +436,12 @@ static enum ar_status check_turn(struct ar_decision *d, const struct ar_cmd_subm
 }
 
 /* Of a task from before that was on record, nobody knows who gave it. */
-static struct ar_str people_of(struct ar_decision *d, const struct ar_task *task)
+static struct ar_texts people_of(struct ar_decision *d, const struct ar_task *task)
 {
-	struct ar_str people = task ? task->sheet->people : AR_STR_NONE;
+	struct ar_texts people = task ? task->sheet->people : (struct ar_texts){ 0 };
 
-	if (task && ar_str_absent(people))
-		people = AR_STR("[\"" AR_PERSON_UNKNOWN "\"]");
+	if (task && !people.at)
+		people = ar_people_unknown();
 	return ar_people_with_caller(d, people);
 }
 
