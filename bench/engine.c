@@ -215,12 +215,13 @@ static void seen(struct ar_engine_view *v, const struct ar_session *s, const str
 
 static void submit(struct talker *t)
 {
+	static const struct ar_shape_create_policy anywhere;
 	struct bench *b = t->bench;
 	struct ar_str line = b->lines[b->submitted % b->line_count];
 
 	ar_arena_reset(&t->arena);
 	t->input = (struct ar_cmd_submit_turn_in){ .text = ar_str_sub(line, b->submitted % 64, 120),
-						   .create_policy = AR_STR("{}"),
+						   .create_policy = &anywhere,
 						   .idempotency_key =
 							   ar_arena_fmt(&t->arena, "k%zu", b->submitted) };
 	b->submitted++;

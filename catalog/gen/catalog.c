@@ -1069,6 +1069,18 @@ static const struct ar_field_desc ar_shape_rollback_effect_fields[] = {
 };
 const struct ar_struct_desc ar_shape_rollback_effect_desc = { ar_shape_rollback_effect_fields, 4, sizeof(struct ar_shape_rollback_effect), NULL, 0, true, offsetof(struct ar_shape_rollback_effect, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_create_policy_fields[] = {
+	{ "title", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, title), NULL, { 0, false },
+	  NULL, "Name to show; without it the beginning of the input.", NULL },
+	{ "workspaceId", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, workspace_id), NULL, { 0, false },
+	  NULL, "Workspace that it works in.", NULL },
+	{ "accountRef", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, account_ref), NULL, { 0, false },
+	  NULL, "The account.", NULL },
+	{ "thread", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, thread), NULL, { 0, false },
+	  NULL, "new opens another thread in a session that exists.", NULL },
+};
+const struct ar_struct_desc ar_shape_create_policy_desc = { ar_shape_create_policy_fields, 4, sizeof(struct ar_shape_create_policy), NULL, 0, true, offsetof(struct ar_shape_create_policy, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_interrupt_effect_fields[] = {
 	{ "tools", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_interrupt_effect, tools), NULL, { 0, false },
 	  NULL, "Ids of tool calls.", NULL },
@@ -1678,7 +1690,7 @@ static const struct ar_field_desc ar_shape_token_record_fields[] = {
 	  NULL, "What people call it.", NULL },
 	{ "owner", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_token_record, owner), NULL, { 0, false },
 	  NULL, "Person who uses it; absent for a token from before owners were kept.", NULL },
-	{ "scopes", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_shape_token_record, scopes), NULL, { 0, false },
+	{ "scopes", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_shape_token_record, scopes), NULL, { 0, false },
 	  NULL, "Its scopes.", NULL },
 	{ "createdAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_token_record, created_at), NULL, { 0, false },
 	  NULL, "When it was made.", NULL },
@@ -3593,7 +3605,7 @@ static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, session_id), NULL, { 0, false },
 	  NULL, "Session to submit to; without it createPolicy makes one.", NULL },
 	{ "createPolicy", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_cmd_submit_turn_in, create_policy), NULL, { 0, false },
-	  NULL, "Makes a session: title, workspaceId, accountRef; thread: new opens another thread.", NULL },
+	  NULL, "Makes a session: title, workspaceId, accountRef; thread: new opens another thread.", &ar_shape_create_policy_desc },
 	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, thread_id), NULL, { 0, false },
 	  NULL, "Thread to submit to; without it the session's default thread.", NULL },
 	{ "input", AR_F_ARRAY, false, false, false, 0, 1048576, offsetof(struct ar_cmd_submit_turn_in, input), NULL, { 0, false },
@@ -4156,7 +4168,7 @@ static const struct ar_field_desc ar_cmd_get_session_in_fields[] = {
 	  NULL, "Most turns per thread to return.", NULL },
 	{ "cursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_get_session_in, cursor), NULL, { 0, false },
 	  NULL, "Where the previous window ended.", NULL },
-	{ "include", AR_F_ARRAY, false, false, false, 0, 1024, offsetof(struct ar_cmd_get_session_in, include), NULL, { 0, false },
+	{ "include", AR_F_TEXTS, false, false, false, 0, 1024, offsetof(struct ar_cmd_get_session_in, include), NULL, { 0, false },
 	  NULL, "Parts to add.", NULL },
 };
 
@@ -4196,7 +4208,7 @@ static const struct ar_field_desc ar_cmd_get_thread_read_in_fields[] = {
 	  NULL, "Session of the thread.", NULL },
 	{ "threadId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_get_thread_read_in, thread_id), NULL, { 0, false },
 	  NULL, "The thread.", NULL },
-	{ "include", AR_F_ARRAY, false, false, false, 0, 1024, offsetof(struct ar_cmd_get_thread_read_in, include), NULL, { 0, false },
+	{ "include", AR_F_TEXTS, false, false, false, 0, 1024, offsetof(struct ar_cmd_get_thread_read_in, include), NULL, { 0, false },
 	  NULL, "Parts to add.", NULL },
 };
 
@@ -4957,7 +4969,7 @@ static const struct ar_field_desc ar_cmd_subscribe_events_in_fields[] = {
 	  NULL, "First sequence to send.", NULL },
 	{ "view", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_subscribe_events_in, view), &ar_subscribe_events_view_desc, { 0, false },
 	  NULL, "Whether types outside the standard's schema are sent; the profile has the same ones as strict.", NULL },
-	{ "types", AR_F_ARRAY, false, false, false, 0, 16384, offsetof(struct ar_cmd_subscribe_events_in, types), NULL, { 0, false },
+	{ "types", AR_F_TEXTS, false, false, false, 0, 16384, offsetof(struct ar_cmd_subscribe_events_in, types), NULL, { 0, false },
 	  NULL, "Only these event types; a family such as tool.* selects all of its types.", NULL },
 	{ "deltas", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_subscribe_events_in, deltas), NULL, { 0, false },
 	  NULL, "False leaves out the high-volume frames; all sessions together have none.", NULL },
@@ -5340,7 +5352,7 @@ static const struct ar_field_desc ar_cmd_post_channel_message_out_fields[] = {
 static const struct ar_field_desc ar_cmd_create_token_in_fields[] = {
 	{ "name", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_cmd_create_token_in, name), NULL, { 0, false },
 	  NULL, "Name: the program or the person that uses it.", NULL },
-	{ "scopes", AR_F_ARRAY, true, false, false, 0, 1024, offsetof(struct ar_cmd_create_token_in, scopes), NULL, { 0, false },
+	{ "scopes", AR_F_TEXTS, true, false, false, 0, 1024, offsetof(struct ar_cmd_create_token_in, scopes), NULL, { 0, false },
 	  NULL, "Scopes: any of read, submit, decide, worker, admin; admin includes all.", NULL },
 	{ "tenant", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_create_token_in, tenant), NULL, { 0, false },
 	  NULL, "Its tenant; the default is the caller's. Only the operator may name another.", NULL },

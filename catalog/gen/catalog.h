@@ -2406,6 +2406,19 @@ struct ar_shape_rollback_effect_list {
 	size_t count;
 };
 
+struct ar_shape_create_policy { /* create_policy */
+	struct ar_str title; /* string? */
+	struct ar_str workspace_id; /* string? */
+	struct ar_str account_ref; /* string? */
+	struct ar_str thread; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_create_policy_list {
+	const struct ar_shape_create_policy *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_interrupt_effect { /* interrupt_effect */
 	struct ar_texts tools; /* array? */
 	struct ar_texts processes; /* array? */
@@ -2935,7 +2948,7 @@ struct ar_shape_token_record { /* token_record */
 	struct ar_str tenant; /* string */
 	struct ar_str name; /* string */
 	struct ar_str owner; /* string? */
-	struct ar_str scopes; /* array */
+	struct ar_texts scopes; /* array */
 	ar_usec created_at; /* time */
 	ar_usec expires_at; /* time? */
 	ar_usec last_used_at; /* time? */
@@ -4093,7 +4106,7 @@ struct ar_ev_channel_acked { /* channel.acked */
 
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	struct ar_str session_id; /* string? */
-	struct ar_str create_policy; /* object? */
+	const struct ar_shape_create_policy *create_policy; /* object? */
 	struct ar_str thread_id; /* string? */
 	struct ar_str input; /* array? */
 	struct ar_str text; /* string? */
@@ -4432,7 +4445,7 @@ struct ar_cmd_get_session_in { /* get_session, input */
 	struct ar_str session_id; /* string */
 	struct ar_opt_int limit; /* int? */
 	struct ar_str cursor; /* string? */
-	struct ar_str include; /* array? */
+	struct ar_texts include; /* array? */
 };
 
 struct ar_cmd_get_session_out { /* get_session, result */
@@ -4455,7 +4468,7 @@ struct ar_cmd_get_session_out { /* get_session, result */
 struct ar_cmd_get_thread_read_in { /* get_thread_read, input */
 	struct ar_str session_id; /* string */
 	struct ar_str thread_id; /* string */
-	struct ar_str include; /* array? */
+	struct ar_texts include; /* array? */
 };
 
 struct ar_cmd_get_thread_read_out { /* get_thread_read, result */
@@ -4913,7 +4926,7 @@ struct ar_cmd_subscribe_events_in { /* subscribe_events, input */
 	struct ar_str after; /* string? */
 	struct ar_opt_int from_sequence; /* int? */
 	int view; /* enum? */
-	struct ar_str types; /* array? */
+	struct ar_texts types; /* array? */
 	struct ar_opt_bool deltas; /* bool? */
 };
 
@@ -5160,7 +5173,7 @@ struct ar_cmd_post_channel_message_out { /* post_channel_message, result */
 
 struct ar_cmd_create_token_in { /* create_token, input */
 	struct ar_str name; /* string */
-	struct ar_str scopes; /* array */
+	struct ar_texts scopes; /* array */
 	struct ar_str tenant; /* string? */
 	ar_usec expires_at; /* time? */
 	struct ar_str owner; /* string? */
@@ -5425,6 +5438,7 @@ extern const struct ar_struct_desc ar_shape_channel_peer_desc;
 extern const struct ar_struct_desc ar_shape_rollback_target_desc;
 extern const struct ar_struct_desc ar_shape_asker_desc;
 extern const struct ar_struct_desc ar_shape_rollback_effect_desc;
+extern const struct ar_struct_desc ar_shape_create_policy_desc;
 extern const struct ar_struct_desc ar_shape_interrupt_effect_desc;
 extern const struct ar_struct_desc ar_shape_open_question_desc;
 extern const struct ar_struct_desc ar_shape_updated_task_desc;

@@ -214,8 +214,9 @@ static struct ar_str make_text(struct maker *m, size_t bytes)
 
 static void make_turn(struct maker *m)
 {
+	static const struct ar_shape_create_policy anywhere;
 	struct ar_cmd_submit_turn_in submit = { .text = make_text(m, 120),
-						.create_policy = m->state.head ? AR_STR_NONE : AR_STR("{}") };
+						.create_policy = m->state.head ? NULL : &anywhere };
 	struct ar_input in = { .kind = AR_IN_COMMAND,
 			       .command = { .id = AR_CMD_SUBMIT_TURN, .args = &submit },
 			       .account = AR_STR("local") };

@@ -72,16 +72,10 @@ static bool is_served(struct ar_call *c)
 
 /* ---- create ---- */
 
-static enum ar_status read_scopes(struct ar_control *c, struct ar_str text, unsigned *ret,
-				  struct ar_error *err)
+static enum ar_status read_scopes(struct ar_texts scopes, unsigned *ret, struct ar_error *err)
 {
-	struct ar_str name;
-	struct ar_json v;
-
-	if (ar_json_parse(c->json, text, &v, err) != AR_OK)
-		return AR_E_INVALID;
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
-		unsigned right = ar_json_str(it.value, &name) ? ar_scope_parse(name) : 0;
+	for (size_t i = 0; i < scopes.count; i++) {
+		unsigned right = ar_scope_parse(scopes.at[i]);
 
 		if (!right)
 			return ar_refuse(err, AR_ERR_INVALID_INPUT,
@@ -99,7 +93,7 @@ void ar_query_create_token(struct ar_call *c)
 
 	if (!is_served(c))
 		return;
-	if (read_scopes(c->control, in->scopes, &change->rights, &err) != AR_OK) {
+	if (read_scopes(in->scopes, &change->rights, &err) != AR_OK) {
 		ar_call_fail(c, &err);
 		return;
 	}

@@ -28,20 +28,12 @@ static bool take_type(struct ar_str name, uint8_t *flags)
 	return desc;
 }
 
-static enum ar_status read_types(struct ar_control *c, struct ar_str types, uint8_t *flags,
-				 struct ar_error *err)
+static enum ar_status read_types(struct ar_texts types, uint8_t *flags, struct ar_error *err)
 {
-	struct ar_json v;
-
-	if (ar_json_parse(c->json, types, &v, err) != AR_OK)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "types is an array of event types");
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
-		struct ar_str name = AR_STR_NONE;
-
-		ar_json_str(it.value, &name);
-		if (!take_type(name, flags))
+	for (size_t i = 0; i < types.count; i++) {
+		if (!take_type(types.at[i], flags))
 			return ar_refuse(err, AR_ERR_INVALID_INPUT, "there is no event type '%.*s'",
-					 AR_STR_ARG(ar_str_utf8_prefix(name, 64)));
+					 AR_STR_ARG(ar_str_utf8_prefix(types.at[i], 64)));
 	}
 	return AR_OK;
 }
@@ -138,8 +130,8 @@ static enum ar_status subscribe(struct ar_control *c, struct ar_subscribe_call *
 		return st;
 	if (in->from_sequence.set && in->from_sequence.v > 0 && ar_str_absent(in->after))
 		r.after = ar_arena_fmt(arena, "%lld", (long long)in->from_sequence.v - 1);
-	if (!ar_str_absent(in->types)) {
-		if (read_types(c, in->types, flags, err) != AR_OK)
+	if (in->types.at) {
+		if (read_types(in->types, flags, err) != AR_OK)
 			return AR_E_REFUSED;
 		r.types = flags;
 	}

@@ -173,7 +173,7 @@ static enum ar_status target_submit_turn(struct ar_call *c, struct target *t, st
 		mint(c, t);
 		return AR_OK;
 	}
-	t->may_create = !ar_str_absent(in->create_policy);
+	t->may_create = in->create_policy != NULL;
 	return ar_call_session(in->session_id, &t->session_key, err);
 }
 

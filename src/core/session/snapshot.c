@@ -19,11 +19,11 @@
 	(offsetof(struct T, m) + 0 * sizeof(char[_Generic(((struct T *)NULL)->m, type : 1, default : -1)]))
 #define STR(T, m) \
 	{ \
-		.name = #m, .kind = AR_F_STRING, .max = UINT32_MAX, .offset = offsetof(struct T, m) \
+		.name = #m, .kind = AR_F_STRING, .max = UINT32_MAX, .offset = AT_TYPE(T, m, struct ar_str) \
 	}
 #define RAW(T, m) \
 	{ \
-		.name = #m, .kind = AR_F_JSON, .max = UINT32_MAX, .offset = offsetof(struct T, m) \
+		.name = #m, .kind = AR_F_JSON, .max = UINT32_MAX, .offset = AT_TYPE(T, m, struct ar_str) \
 	}
 /* Stored as the JSON of its shape. */
 #define OBJECT(T, m, shape) \
@@ -141,6 +141,7 @@ static const struct ar_field_desc sheet_fields[] = {
 	STR(ar_sheet, step),
 	STR(ar_sheet, summary),
 	STR(ar_sheet, validation),
+	OPT_NUM(ar_sheet, percent),
 	RAW(ar_sheet, counters),
 	TEXTS(ar_sheet, outputs),
 	OBJECT(ar_sheet, delivery, delivery_state),
@@ -158,7 +159,6 @@ static const struct ar_field_desc sheet_fields[] = {
 	OPT(ar_sheet, number),
 	TIME(ar_sheet, alive),
 	TIME(ar_sheet, retry_at),
-	RAW(ar_sheet, percent),
 };
 static const struct ar_field_desc task_fields[] = {
 	STR(ar_task, id),

@@ -160,7 +160,7 @@ static void test_one_of_several_is_enough(void **state)
 
 	assert_int_equal(ar_struct_validate(d, &in, &f->err), AR_E_INVALID);
 	assert_non_null(strstr(f->err.msg, "'sessionId'"));
-	in.create_policy = AR_STR("{}");
+	in.create_policy = &(struct ar_shape_create_policy){ 0 };
 	assert_int_equal(ar_struct_validate(d, &in, &f->err), AR_OK);
 	in.text = AR_STR_NONE;
 	assert_int_equal(ar_struct_validate(d, &in, &f->err), AR_E_INVALID);

@@ -182,8 +182,9 @@ static void accepted(struct ar_engine_request *r)
 
 static void submit(struct world *w)
 {
-	w->input =
-		(struct ar_cmd_submit_turn_in){ .text = AR_STR("look it up"), .create_policy = AR_STR("{}") };
+	w->input = (struct ar_cmd_submit_turn_in){ .text = AR_STR("look it up"),
+						   .create_policy = &(struct ar_shape_create_policy){
+							   .title = AR_STR_NONE } };
 	w->request = (struct ar_engine_request){ .session = { w->session_key, AR_SESSION_KEY_LEN },
 						 .may_create = true,
 						 .is_fresh = true,

@@ -6,6 +6,8 @@
 	"thread.updated context.resolved model.requested"
 #define QUEUED "turn.submitted task.created task.accepted task.queued queue.changed"
 
+static const struct ar_shape_create_policy in_new_thread = { .thread = AR_STR("new") };
+
 static void test_create_session(void **state)
 {
 	struct desk *d = *state;
@@ -41,9 +43,7 @@ static void test_submit_refusals(void **state)
 		{ { .input = { "[{\"type\":\"image_ref\"}]", 22 } }, AR_ERR_INVALID_INPUT },
 		{ { .input = { "[{\"type\":\"text\"}]", 17 } }, AR_ERR_INVALID_INPUT },
 		{ { .text = { "x", 1 }, .thread_id = { "thread_no", 9 } }, AR_ERR_THREAD_NOT_FOUND },
-		{ { .text = { "x", 1 },
-		    .thread_id = { "t", 1 },
-		    .create_policy = { "{\"thread\":\"new\"}", 16 } },
+		{ { .text = { "x", 1 }, .thread_id = { "t", 1 }, .create_policy = &in_new_thread },
 		  AR_ERR_THREAD_NOT_FOUND },
 		{ { .text = { "x", 1 }, .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_REJECT },
 		  AR_ERR_THREAD_BUSY_REJECTED },
@@ -79,8 +79,7 @@ static void test_submit_queues_and_goes_on(void **state)
 static void test_submit_new_thread(void **state)
 {
 	struct desk *d = *state;
-	struct ar_cmd_submit_turn_in in = { .text = AR_STR("x"),
-					    .create_policy = AR_STR("{\"thread\":\"new\"}") };
+	struct ar_cmd_submit_turn_in in = { .text = AR_STR("x"), .create_policy = &in_new_thread };
 
 	assert_int_equal(desk_submit(d, NULL), AR_OK);
 	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN, &in), AR_OK);
@@ -391,9 +390,8 @@ static void test_interrupt_scope(void **state)
 	assert_int_equal(desk_submit(d, NULL), AR_OK);
 	desk_expect_refusal(d, desk_command(d, AR_CMD_INTERRUPT_TURN, &in), AR_ERR_THREAD_NOT_FOUND);
 	assert_int_equal(desk_command(d, AR_CMD_SUBMIT_TURN,
-				      &(struct ar_cmd_submit_turn_in){
-					      .text = AR_STR("x"),
-					      .create_policy = AR_STR("{\"thread\":\"new\"}") }),
+				      &(struct ar_cmd_submit_turn_in){ .text = AR_STR("x"),
+								       .create_policy = &in_new_thread }),
 			 AR_OK);
 	in.thread_id = AR_STR_NONE;
 	desk_expect_refusal(d, desk_command(d, AR_CMD_INTERRUPT_TURN, &in), AR_ERR_AMBIGUOUS_SCOPE);

@@ -647,7 +647,7 @@ export interface GetSessionInput {
   /** Where the previous window ended. */
   cursor?: string;
   /** Parts to add. */
-  include?: unknown[];
+  include?: string[];
 }
 
 /** Answer of get_session. */
@@ -690,7 +690,7 @@ export interface GetThreadReadInput {
   /** The thread. */
   threadId: string;
   /** Parts to add. */
-  include?: unknown[];
+  include?: string[];
 }
 
 /** Answer of get_thread_read. */
@@ -1561,7 +1561,7 @@ export interface SubscribeEventsInput {
   /** Whether types outside the standard's schema are sent; the profile has the same ones as strict. */
   view?: "strict" | "extended" | "profile";
   /** Only these event types; a family such as tool.* selects all of its types. */
-  types?: unknown[];
+  types?: string[];
   /** False leaves out the high-volume frames; all sessions together have none. */
   deltas?: boolean;
 }
@@ -2007,7 +2007,7 @@ export interface CreateTokenInput {
   /** Name: the program or the person that uses it. */
   name: string;
   /** Scopes: any of read, submit, decide, worker, admin; admin includes all. */
-  scopes: unknown[];
+  scopes: string[];
   /** Its tenant; the default is the caller's. Only the operator may name another. */
   tenant?: string;
   /** When it stops working; without it, never. */

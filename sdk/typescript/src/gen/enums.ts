@@ -115,7 +115,7 @@ export interface TokenRecord {
   /** Person who uses it; absent for a token from before owners were kept. */
   owner?: string;
   /** Its scopes. */
-  scopes: unknown[];
+  scopes: string[];
   /** When it was made. */
   createdAt: string;
   /** When it stops working. */

@@ -64,6 +64,7 @@ static enum ar_status options_of(struct ar_decision *d, const struct ar_task *ta
 static struct ar_cmd_submit_turn_in *turn_of(struct ar_decision *d, const struct ar_task *task,
 					     const struct ar_task_start *start, struct ar_str turn)
 {
+	static const struct ar_shape_create_policy new_thread = { .thread = AR_STR("new") };
 	struct ar_cmd_submit_turn_in *in = ar_arena_alloc(d->arena, sizeof(*in));
 
 	*in = (struct ar_cmd_submit_turn_in){ .session_id = d->session->id,
@@ -73,8 +74,8 @@ static struct ar_cmd_submit_turn_in *turn_of(struct ar_decision *d, const struct
 					      .source = AR_STR("task"),
 					      .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_QUEUE,
 					      .create_policy = ar_str_absent(start->how.thread_id)
-								       ? AR_STR("{\"thread\":\"new\"}")
-								       : AR_STR_NONE };
+								       ? &new_thread
+								       : NULL };
 	return in;
 }
 

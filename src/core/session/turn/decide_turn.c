@@ -324,15 +324,9 @@ static void take_over(struct ar_decision *d, const struct ar_thread *t, struct a
 	stop_active(d, t, is_rollback);
 }
 
-static bool wants_new_thread(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in)
+static bool wants_new_thread(const struct ar_cmd_submit_turn_in *in)
 {
-	struct ar_str word = AR_STR_NONE;
-	struct ar_json policy;
-
-	if (ar_str_absent(in->create_policy) ||
-	    ar_json_parse(d->json, in->create_policy, &policy, NULL) != AR_OK)
-		return false;
-	return ar_json_str(ar_json_get(policy, "thread"), &word) && ar_str_is(word, "new");
+	return in->create_policy && ar_str_is(in->create_policy->thread, "new");
 }
 
 /* *ret is NULL: it is to be a new one. */
@@ -342,7 +336,7 @@ static enum ar_status choose_thread(const struct ar_decision *d, const struct ar
 	const struct ar_session *s = d->session;
 
 	*ret = NULL;
-	if (s->head == 0 || wants_new_thread(d, in)) {
+	if (s->head == 0 || wants_new_thread(in)) {
 		if (!ar_str_absent(in->thread_id))
 			return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND,
 					 "a new thread gets its id from the runtime");
@@ -392,26 +386,15 @@ static enum ar_status check_options(struct ar_decision *d, const struct ar_shape
 	return AR_OK;
 }
 
-static struct ar_str member(struct ar_decision *d, struct ar_json object, const char *name)
-{
-	struct ar_str text = AR_STR_NONE;
-
-	ar_json_str(ar_json_get(object, name), &text);
-	return ar_arena_str(d->arena, text);
-}
-
 static void create_from_policy(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
 			       struct ar_str preview)
 {
-	struct ar_json policy = { 0 };
+	const struct ar_shape_create_policy *policy = in->create_policy;
 	struct birth b = { .source = in->source };
 
-	if (!ar_str_absent(in->create_policy) &&
-	    ar_json_parse(d->json, in->create_policy, &policy, NULL) == AR_OK) {
-		b.title = member(d, policy, "title");
-		b.workspace = member(d, policy, "workspaceId");
-		b.account = member(d, policy, "accountRef");
-	}
+	if (policy)
+		b = (struct birth){ policy->title, policy->workspace_id, policy->account_ref, in->source,
+				    AR_STR_NONE };
 	if (ar_str_absent(b.title))
 		b.title = ar_str_utf8_prefix(preview, TITLE_MAX);
 	create_session(d, &b);
