@@ -8,7 +8,7 @@
 static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
 
 #define DIGIT \
-	32 /* set in every digit's entry, so that one AND over all entries tells whether all were digits */
+	32 /* set in every digit's entry, so that one AND over all entries shows whether all were digits */
 
 static const uint8_t values[256] = {
 	['0'] = 32, ['1'] = 33, ['2'] = 34, ['3'] = 35, ['4'] = 36, ['5'] = 37, ['6'] = 38, ['7'] = 39,

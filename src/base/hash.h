@@ -19,7 +19,7 @@ void ar_hash_text(const struct ar_hash *h, char out[AR_HASH_TEXT]); /* no NUL */
 void ar_hash_hex(const struct ar_hash *h, char out[AR_HASH_HEX]); /* lower case, no NUL */
 bool ar_hash_parse(struct ar_str text, struct ar_hash *ret);
 
-/* Whether two texts are the same, in a time that tells nothing about where they differ: for keys and
+/* Whether two texts are the same, in a time that does not depend on where they differ: for keys and
  * tokens. */
 bool ar_hash_is_same(struct ar_str a, struct ar_str b);
 

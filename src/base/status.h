@@ -15,7 +15,7 @@ enum ar_status {
 	AR_E_NOT_FOUND,
 	AR_E_EXISTS, /* already there (receipt, row) */
 	AR_E_LIMIT, /* a cap was reached */
-	AR_E_IO, /* disk, network, engine: weather */
+	AR_E_IO, /* disk, network, engine: an outage */
 	AR_E_FENCED, /* another owner writes now; never write again under this epoch */
 	AR_E_CANCELED,
 	AR_E_TIMEOUT,
@@ -45,7 +45,7 @@ enum ar_status ar_fail_wrap(struct ar_error *err, const char *prefix);
 
 const char *ar_status_name(enum ar_status status);
 
-/* A bug, never weather: prints where and aborts. Always compiled in. */
+/* A bug, never an outage: prints where and aborts. Always compiled in. */
 #define AR_ASSERT(cond) ((cond) ? (void)0 : ar_assert_failed(#cond, __FILE__, __LINE__))
 void ar_assert_failed(const char *cond, const char *file, int line) AR_NORETURN;
 

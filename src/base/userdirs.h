@@ -1,4 +1,4 @@
-/* Where the runtime of a user lives, so that the daemon and its clients find each other without being told:
+/* The directories of a user's runtime, so that the daemon and its clients find each other without settings:
  * the data folder and the unix socket. Reads the environment, touches no file. */
 #ifndef AR_BASE_USERDIRS_H
 #define AR_BASE_USERDIRS_H

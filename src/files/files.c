@@ -63,7 +63,7 @@ static void read_limits(struct ar_files_work *w, struct ar_json request)
 	w->until = clock->mono(clock) + number_or(ar_json_get(request, "maxMs"), DEFAULT_MS) * 1000;
 }
 
-/* What whoever owns the workspace asks for, and no model. */
+/* For the owner of the workspace, not for models. */
 static const struct owner_tool {
 	const char *name;
 	void (*run)(struct ar_files_work *w, struct ar_json args);

@@ -188,7 +188,7 @@ static void read_budget(const struct ar_config_budget *c, struct ar_budget_polic
 	ret->is_asking = c->on_limit == AR_CONFIG_BUDGET_ON_LIMIT_ASK;
 }
 
-/* The kinds of system and processor; nothing that tells one host from another. */
+/* The kinds of system and processor; nothing that identifies the host. */
 static void read_system(struct ar_host *r)
 {
 	uv_utsname_t name;
@@ -341,7 +341,7 @@ static bool is_short(void *arg, size_t bytes)
 	return ar_memory_is_short(&((struct ar_host *)arg)->memory, bytes);
 }
 
-/* For one server: whoever gave the socket keeps it for the next. 0: there is none. */
+/* For one server: the parent that gave the socket keeps it for the next. 0: there is none. */
 static int copy_socket(int fd)
 {
 	int copy = fd ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : 0;
@@ -466,7 +466,8 @@ static enum ar_status check_emptied(struct ar_host *r, struct ar_str path, struc
 		       path.p);
 }
 
-/* Whoever waits for an answer gets none, and learns by a repeat with the same id or key what became of it. */
+/* A client that waits for an answer gets none, and learns by a repeat with the same id
+ * or key what became of it. */
 static void end_in_doubt(void *arg, const char *why)
 {
 	const struct ar_host *r = arg;
@@ -626,7 +627,7 @@ static void close_own_handles(struct ar_host *r)
 	ar_secret_renewal_close(r->renewal);
 }
 
-/* Whoever still has something in flight calls back while the others are closed; then nothing is left.
+/* Modules with operations in flight call back while the others are closed; then nothing is left.
  * What the store finishes at its end may still want the provider; after it nothing may want the store:
  * no timer of the engine, no wake-up. */
 enum ar_run_end ar_host_free(struct ar_host *r)

@@ -30,7 +30,7 @@ enum ar_stop_phase {
 	AR_STOP_FINISHING, /* no node takes over: calls under way may end; no work is begun */
 	AR_STOP_CLOSING, /* requests under way are answered, commits finish */
 	AR_STOP_GIVING_UP, /* the database does not answer: nobody waits for it any more */
-	AR_STOP_LEAVING, /* the cluster is told */
+	AR_STOP_LEAVING, /* leaves the cluster */
 };
 
 struct ar_host {
@@ -85,7 +85,7 @@ void ar_host_wake(void *runtime); /* any thread: the store or the member has som
 
 /* node.c */
 AR_MUST_USE enum ar_status ar_node_join(struct ar_host *r, struct ar_error *err); /* when the store is open */
-void ar_node_serve(struct ar_host *r); /* when the listeners are: tells the others where we are reached */
+void ar_node_serve(struct ar_host *r); /* after the listeners: publishes our address to the others */
 enum ar_place ar_node_find(void *runtime, struct ar_str session_key, struct ar_str *ret_address);
 void ar_node_describe(void *runtime, struct ar_buf *out);
 bool ar_node_is_ready(void *runtime, struct ar_str *ret_why);

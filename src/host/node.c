@@ -65,7 +65,7 @@ enum ar_status ar_node_join(struct ar_host *r, struct ar_error *err)
 	return AR_OK;
 }
 
-/* What the others are told: what the operator says, or where we listen, with the real port. */
+/* The address for other nodes: the one that is set, or where we listen, with the real port. */
 static void set_address(struct ar_host *r)
 {
 	const struct ar_config *c = r->config;

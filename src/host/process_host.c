@@ -34,7 +34,7 @@ static void on_listener_gone(void *arg, struct ar_str name)
 		ar_egress_gate_forget(p->gate, name);
 }
 
-/* What it did not let through is a violation of whoever tried; what it let through is no news. */
+/* A connection that it refused is a violation of the process; one that it allowed is not reported. */
 static void on_report(void *arg, struct ar_str name, struct ar_str report)
 {
 	struct ar_host_processes *p = arg;

@@ -8,7 +8,7 @@
 #include "redact.h"
 #include "status.h"
 
-/* Refuses entries of redact.literals that are too short to be told from ordinary words. */
+/* Refuses entries of redact.literals that are too short to differ from ordinary words. */
 AR_MUST_USE enum ar_status ar_secrets_load(const struct ar_config *c, struct ar_redactor **ret,
 					   struct ar_error *err);
 

@@ -1,5 +1,5 @@
 /* How a runtime ends. Asked to (SIGTERM): it hands its partitions to the other nodes while it goes on
- * serving, then finishes what is under way, tells the cluster that it is gone, and stops; each phase
+ * serving, then finishes what is under way, leaves the cluster, and stops; each phase
  * has an end of its own. Where no other node can take over, calls under way get the time of
  * shutdown.grace_ms to end, so that an answer that is paid for is not asked for again. Fenced:
  * everything is dropped at once, for nothing here is ours any more. A second request ends it at once. */
@@ -10,7 +10,7 @@
 #define CLOSING_MS 5000
 #define GIVING_UP_MS 5000 /* one try to connect, and the answers */
 #define LEAVING_MS 2000
-#define HANDOVER_SLACK_MS 3000 /* beats and commits around the handover time itself */
+#define HANDOVER_SLACK_MS 3000 /* heartbeats and commits around the handover time itself */
 
 static ar_usec now(void)
 {
@@ -63,7 +63,8 @@ static void begin_end(struct ar_host *r)
 		end_run(r);
 }
 
-/* Once that is quiet too the others are told, so that they need not wait for our lease to run out. */
+/* Once that is done too the node leaves the cluster, so that the others need not wait
+ * for our lease to run out. */
 static void step_leaving(struct ar_host *r)
 {
 	if (ar_engine_counts(r->engine).sessions == 0)

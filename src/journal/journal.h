@@ -1,7 +1,7 @@
-/* What agent-shim writes about its one process and the daemon reads: one file of records, one writer, in the
- * order things happened, output among them. The daemon may die at any byte; whoever reads again from the
- * start sees the same records with the same numbers. A record that is not whole (its length, its checksum) is
- * the end of what is known.
+/* What agent-shim writes about its one process and the daemon reads: one file of records, one writer,
+ * in the order things happened, output among them. The daemon may die at any byte; a reader that starts
+ * again from the start sees the same records with the same numbers. A record that is not whole (its
+ * length, its checksum) is the end of what is known.
  *
  * Depends on libc alone, so that a static helper can carry it. Little endian, as the machines are that this
  * runs on. */

@@ -1,4 +1,4 @@
-/* One record of a journal: closed by its writer, read by whoever has bytes that may be one. Owns no memory;
+/* One record of a journal: closed by its writer, read from bytes that may be one. Owns no memory;
  * any thread. */
 #include "journal.h"
 
@@ -18,7 +18,7 @@ void ar_record_close(struct ar_record_head *head, const void *payload)
 	head->crc = checksum(*head, payload);
 }
 
-/* What can be told from the head alone, before its payload has arrived. */
+/* What the head alone shows, before its payload has arrived. */
 static bool is_plausible(const struct ar_record_head *head)
 {
 	return head->magic == AR_JOURNAL_MAGIC && head->len <= AR_JOURNAL_PAYLOAD_MAX && head->type > 0 &&

@@ -1,4 +1,4 @@
-/* What agent-init and whoever started it (agent-shim, or the daemon for a short helper) say to each other,
+/* The messages between agent-init and its parent (agent-shim, or the daemon for a short helper),
  * over a SOCK_SEQPACKET pair whose end is fd 3 of agent-init: one message per packet, the first byte its
  * kind, then JSON text or nothing.
  *

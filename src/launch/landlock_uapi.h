@@ -15,7 +15,7 @@
 #define LL_CREATE_VERSION 1u
 #define LL_RULE_PATH_BENEATH 1
 
-/* Since ABI 7: of what is denied after the next execve the audit is told, of what is denied before it is
+/* Since ABI 7: denials after the next execve are audited, denials before it are
  * not. */
 #define LL_LOG_SAME_EXEC_OFF 1u
 #define LL_LOG_NEW_EXEC_ON 2u

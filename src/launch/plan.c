@@ -1,5 +1,5 @@
 /* The text of a plan: one table of words says what may stand in it, for writing and for reading. What a plan
- * may not be, whoever made it, is in plan_check.c; both directions ask it. Called by the daemon on its loop
+ * may not be is in plan_check.c; both directions ask it. Called by the daemon on its loop
  * and by agent-init before it has any thread; no state. */
 #include "plan.h"
 

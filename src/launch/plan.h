@@ -1,4 +1,4 @@
-/* What agent-init is told: one process and the boundary it gets, settled in every detail before anything
+/* The plan for agent-init: one process and its sandbox, settled in every detail before anything
  * runs. The daemon writes it, agent-init reads it; neither guesses. No memory of its own: a plan that was
  * read points into the text it was read from.
  *

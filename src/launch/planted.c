@@ -56,7 +56,7 @@ static bool has_changed(const struct search *s, int folder, const char *name)
 	       is_after(st.stx_ctime, s->o->since);
 }
 
-/* A file system that knows no time of birth tells of the last change instead. */
+/* A file system that knows no time of birth reports the last change instead. */
 static bool is_new(const struct search *s, int fd)
 {
 	struct statx st;

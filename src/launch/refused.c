@@ -64,7 +64,7 @@ static struct ar_refused_kind *count_attempt(struct ar_refused *r, const struct 
 	return k;
 }
 
-/* The answer comes before the count is told to anybody: a process that tries a million times must not wait
+/* The answer comes before the count is reported: a process that tries a million times must not wait
  * for a disk. */
 bool ar_refused_answer(struct ar_refused *r, int listener, struct ar_refused_kind **ret)
 {

@@ -1,6 +1,6 @@
 /* The other end of a seccomp filter that asks: every system call that comes is refused with EPERM and counted
  * by its kind. Only registers are looked at, so nothing that the process changes meanwhile can make the
- * record wrong. Owns no descriptor; whoever holds the listener calls. */
+ * record wrong. Owns no descriptor; the holder of the listener calls. */
 #ifndef AR_LAUNCH_REFUSED_H
 #define AR_LAUNCH_REFUSED_H
 

@@ -145,7 +145,7 @@ static size_t class_len(struct ar_str pattern, size_t at)
 	return i - at;
 }
 
-/* The bytes of the longest [class], or more than that. What \Q quotes is not told from the rest. */
+/* The bytes of the longest [class], or more than that. Text quoted by \Q is not treated differently. */
 static size_t longest_class(struct ar_str pattern)
 {
 	size_t longest = 0;

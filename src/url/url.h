@@ -1,5 +1,6 @@
-/* An http or https address as libcurl will read it. Whoever decides by an address what may be sent there asks
- * here, and not the text: `http://127.0.0.1:x@host` is an address of `host`. Pure functions, any thread. */
+/* An http or https address as libcurl will read it. Code that decides by an address what may be
+ * sent there asks here, and not the text: `http://127.0.0.1:x@host` is an address of `host`.
+ * Pure functions, any thread. */
 #ifndef AR_URL_URL_H
 #define AR_URL_URL_H
 

@@ -65,7 +65,7 @@ struct ar_call_origin {
 };
 
 /* What becomes a fact of the tenant's home session: a call that was refused for its credentials or for
- * lack of a right, or an administrative act. Text is borrowed until the function that is told returns. */
+ * lack of a right, or an administrative act. Text is borrowed until the function returns. */
 struct ar_audit {
 	struct ar_str tenant, actor, token; /* whose; "local" and absent where nobody is known */
 	struct ar_str command; /* what was asked for; absent where it was not looked at */

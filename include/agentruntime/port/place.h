@@ -1,4 +1,4 @@
-/* Where a session is worked on: here, at another node, or not settled yet. Whoever is about to do
+/* Where a session is worked on: here, at another node, or not settled yet. Code that is about to do
  * something for a session asks first. */
 #ifndef AR_PORT_PLACE_H
 #define AR_PORT_PLACE_H

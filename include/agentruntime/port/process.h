@@ -1,6 +1,6 @@
-/* The process port: a command runs outside this process, under a boundary, and outlives it. The runtime says
- * when it may begin and records what happens; the host does it and tells, in order and with numbers, so that
- * nothing is told twice after a crash.
+/* The process port: a command runs outside this process, under a boundary, and outlives it. The runtime
+ * says when it may begin and records what happens; the host runs it and reports, in order and with
+ * numbers, so that nothing is reported twice after a crash.
  *
  *   launch -> on_ready -> (the facts are durable) go -> on_output... on_report... -> on_end
  *   attach -> on_output... from the first byte again, on_report... from the first again -> on_end
@@ -61,8 +61,8 @@ enum ar_process_report_kind {
 
 struct ar_process_report {
 	enum ar_process_report_kind kind;
-	/* Of this process, rising; the same after attach(). 0: from outside its journal, told at most once
-	 * per life of this process */
+	/* Of this process, rising; the same after attach(). 0: from outside its journal, reported at
+	 * most once per life of this process */
 	uint64_t seq;
 	uint64_t number;
 	struct ar_str detail; /* JSON object */

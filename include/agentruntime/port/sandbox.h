@@ -9,7 +9,8 @@
 enum ar_sandbox_profile {
 	AR_SANDBOX_READ_ONLY = 1, /* reads the workspace and the toolchains, no network */
 	AR_SANDBOX_WORKSPACE_WRITE, /* and writes the workspace, but for its protected paths */
-	AR_SANDBOX_NO_NETWORK, /* as workspace_write: said by whoever wants the absence of a network named */
+	/* as workspace_write: for callers that want the absence of a network in its name */
+	AR_SANDBOX_NO_NETWORK,
 	AR_SANDBOX_ALLOWLISTED_NETWORK, /* and reaches listed hosts through the proxy */
 	AR_SANDBOX_DANGER_FULL_ACCESS, /* no boundary: tracked, limited in time, with a fresh environment */
 	AR_SANDBOX_COUNT,

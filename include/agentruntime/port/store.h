@@ -38,7 +38,7 @@ struct ar_store_op {
 
 /* The facts of one decision. AR_E_FENCED: the writer's epoch is over. AR_E_EXISTS: the receipt
  * is already there, nothing was written, `found` holds it. AR_E_INVALID: first_seq does not
- * continue the stored sequence. AR_E_IO: weather, and nothing was written. AR_E_DOUBT: it may be
+ * continue the stored sequence. AR_E_IO: an outage, and nothing was written. AR_E_DOUBT: it may be
  * written, and nobody can say. */
 struct ar_store_append {
 	struct ar_store_op op;
@@ -53,7 +53,7 @@ struct ar_store_append {
 	const struct ar_store_action_row *actions;
 	size_t action_count;
 	const struct ar_store_receipt *receipt; /* NULL for none */
-	const struct ar_store_audit *audit; /* who did this; NULL: nobody is told of */
+	const struct ar_store_audit *audit; /* who did this; NULL: nothing is recorded */
 	const struct ar_store_blob *blobs;
 	size_t blob_count;
 	const struct ar_str *closed_steps; /* whose chunks are dropped: their content is final now */
@@ -79,7 +79,7 @@ struct ar_store_chunk {
  * `before`, then content that lost its last reference before `doomed_before`. A session that is active,
  * or becomes so at the same time, stays. A session without a row stays.
  *
- * AR_E_FENCED as for an append; AR_E_IO: weather, and part of the step may be done. Whatever the
+ * AR_E_FENCED as for an append; AR_E_IO: an outage, and part of the step may be done. Whatever the
  * status, `ids` are removed or may be: the caller drops them from its memory, because an append that
  * continues one is refused from then on. So a caller names only partitions that it owns.
  *
@@ -143,7 +143,7 @@ struct ar_store_receipt_get {
  * only what that session put. */
 struct ar_store_blobs_get {
 	struct ar_store_op op;
-	struct ar_str session; /* absent: whoever put it */
+	struct ar_str session; /* absent: any */
 	const struct ar_hash *hashes;
 	size_t count;
 	/* for verification: past any cache, and what does not unpack is absent, not an error */
@@ -215,7 +215,7 @@ struct ar_store_index {
 	uint64_t snapshot_seq;
 };
 
-/* Whose a session is, at the same small cost whatever the session holds and whether there is one. A
+/* The tenant of a session, at the same small cost whatever the session holds and whether there is one. A
  * session that lost its row counts as AR_TENANT_LOCAL until verification has written it again. */
 struct ar_store_tenant {
 	struct ar_store_op op;

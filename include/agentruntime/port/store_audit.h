@@ -1,5 +1,5 @@
 /* The audit trail, part of the store port (store.h): who did what. An entry is written in the transaction of
- * what it tells of, so it is durable when that is; what nothing else is written for has an operation of its
+ * what it records, so it is durable when that is; what nothing else is written for has an operation of its
  * own.
  *
  * Entries are numbered by the writer that wrote them, its lane (store_feed.h): 1, 2, 3 without a gap. Each
@@ -22,7 +22,7 @@ struct ar_store_audit_row {
 	struct ar_hash hash;
 };
 
-/* One entry for which nothing else is written. A write: AR_E_FENCED as for an append; AR_E_IO: weather. */
+/* One entry for which nothing else is written. A write: AR_E_FENCED as for an append; AR_E_IO: an outage. */
 struct ar_store_audit_put {
 	struct ar_store_op op;
 	const struct ar_store_audit *entry;
@@ -54,7 +54,7 @@ struct ar_store_audit_fault {
 	enum ar_store_audit_break what;
 };
 
-#define AR_STORE_AUDIT_FAULTS 64 /* told of one page; the rest is counted */
+#define AR_STORE_AUDIT_FAULTS 64 /* reported of one page; the rest is counted */
 
 /* Checks the chains of all lanes, a page at a time. `lane`, `n` and `last` say where the page before ended
  * and are set to where this one did; zeroed they begin. */

@@ -30,14 +30,14 @@ enum ar_store_op_kind {
 #define AR_STORE_WHY 256
 #define AR_STORE_BATCH_SIZES 12 /* 1, 2, 4 ... 1024 writes that shared a commit, and more */
 
-/* What was done so far, for whoever counts; written by poll() and submit() on their thread. */
+/* What was done so far, for metrics; written by poll() and submit() on their thread. */
 struct ar_store_counts {
 	uint64_t done[AR_STORE_OP_COUNT]; /* by kind */
-	uint64_t failed[AR_STORE_OP_COUNT]; /* of those: not for what was asked, but for the weather */
+	uint64_t failed[AR_STORE_OP_COUNT]; /* of those: because of an outage, not of the request */
 	uint64_t waiting; /* submitted, and not done */
 	uint64_t batches[AR_STORE_BATCH_SIZES]; /* commits by their size */
 	uint64_t batched; /* writes in all of them */
-	uint64_t outages; /* operations that failed for the weather: disk, network, server */
+	uint64_t outages; /* operations that failed in an outage: disk, network, server */
 	bool is_unwritable, is_unreadable; /* the newest write or read failed so */
 	char why[AR_STORE_WHY]; /* the newest of them, in words */
 };

@@ -28,12 +28,13 @@ struct ar_store_feed_row {
  * Those that came without a session row, or were written before there were feeds, are in none. A page costs
  * what it holds, however many facts others have.
  *
- * With only_heads no rows are looked for: `heads` has the newest place of each lane that holds something of
- * the tenant, and `limit` a position that none was given above. `floors` has, for each lane from which upkeep
- * removed appends of the tenant, the highest position that it removed there: a reader whose place in that
- * lane lies below it has missed something, one at or above it has not; a lane that its cursor does not name
- * counts as place 0. A floor never falls, and may lie above the head: whoever begins with what is new begins
- * in each lane at the higher of both. AR_E_LIMIT: there are more than AR_FEED_LANES lanes. */
+ * With only_heads no rows are looked for: `heads` has the newest place of each lane that holds
+ * something of the tenant, and `limit` a position that none was given above. `floors` has, for each
+ * lane from which upkeep removed appends of the tenant, the highest position that it removed there: a
+ * reader whose place in that lane lies below it has missed something, one at or above it has not; a
+ * lane that its cursor does not name counts as place 0. A floor never falls, and may lie above the
+ * head: a reader that begins with what is new begins in each lane at the higher of both. AR_E_LIMIT:
+ * there are more than AR_FEED_LANES lanes. */
 struct ar_store_feed {
 	struct ar_store_op op;
 	struct ar_str tenant;

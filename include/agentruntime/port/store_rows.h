@@ -15,7 +15,7 @@ struct ar_store_receipt {
 	struct ar_str reply; /* JSON that the first caller got */
 };
 
-/* Content by hash; stored once however often it is put. Whoever puts it refers to it; upkeep removes
+/* Content by hash; stored once however often it is put. The session that puts it refers to it; upkeep removes
  * what no session refers to. */
 struct ar_store_blob {
 	struct ar_hash hash;

@@ -15,14 +15,15 @@ struct ar_store_token_row {
 };
 
 /* A write. AR_E_EXISTS: the stored version is not the expected one, nothing was written. AR_E_FENCED as for
- * an append; AR_E_IO: weather, and the row may be stored nevertheless. */
+ * an append; AR_E_IO: an outage, and the row may be stored nevertheless. */
 struct ar_store_token_put {
 	struct ar_store_op op;
 	struct ar_str token; /* not empty */
 	/* Absent: the row of that version is removed. Not the newest of all: versions go on from it. */
 	struct ar_str record;
 	uint64_t expected; /* 0: there is none yet */
-	const struct ar_store_audit *audit; /* who did it, in the same transaction; NULL: nobody is told of */
+	/* who did it, in the same transaction; NULL: nothing is recorded */
+	const struct ar_store_audit *audit;
 	uint64_t version; /* result of what was not removed */
 };
 

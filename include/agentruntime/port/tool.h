@@ -18,7 +18,7 @@ enum ar_tool_owner {
 	AR_TOOL_LOCAL = 1, /* this process */
 	AR_TOOL_MCP, /* a server that speaks MCP */
 	AR_TOOL_CONNECTOR, /* a service called over HTTP */
-	AR_TOOL_CLIENT, /* whoever submitted the turn: the runtime waits for report_tool_result */
+	AR_TOOL_CLIENT, /* the client that submitted the turn: the runtime waits for report_tool_result */
 };
 
 /* What it touches, as bits. */
@@ -225,7 +225,7 @@ struct ar_tool_call;
 struct ar_tool_call_vtable {
 	void (*on_progress)(struct ar_tool_call *c, const struct ar_tool_progress *p);
 	void (*on_question)(struct ar_tool_call *c, const struct ar_tool_question *q);
-	/* It wants a process: the runtime launches it, records it, and tells its end through
+	/* It wants a process: the runtime launches it, records it, and reports its end through
 	 * v->process_ended. At most one at a time. */
 	void (*on_process)(struct ar_tool_call *c, const struct ar_process_spec *spec);
 	/* It wants something of a process that is there: the answer is v->process_acted, never before this

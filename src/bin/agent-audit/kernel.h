@@ -22,7 +22,7 @@ int ar_kernel_open(void); /* the socket, instead of 0 */
 int ar_kernel_state(int fd, struct ar_audit_state *ret);
 int ar_kernel_set(int fd, uint32_t enabled, uint32_t backlog);
 int ar_kernel_count(int fd, struct ar_audit_rules *ret);
-int ar_kernel_add(int fd, uint32_t first, uint32_t last); /* for whoever logged in as one of these ids */
+int ar_kernel_add(int fd, uint32_t first, uint32_t last); /* for users who logged in as one of these ids */
 int ar_kernel_remove(int fd); /* every rule with our key */
 
 #endif

@@ -1,4 +1,4 @@
-/* The cgroups of a plan: one folder per hierarchy, made by whoever wrote it. */
+/* The cgroups of a plan: one folder per hierarchy, made by the author of the plan. */
 #ifndef AR_INIT_CGROUP_H
 #define AR_INIT_CGROUP_H
 

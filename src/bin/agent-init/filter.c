@@ -1,5 +1,5 @@
-/* Installs the seccomp program that the plan brings in hex. What it forbids is decided by whoever made it;
- * the last step before the barrier, so that it does not stand in the way of the others. */
+/* Installs the seccomp program that the plan brings in hex. What it forbids is decided by the author of
+ * the plan; the last step before the barrier, so that it does not stand in the way of the others. */
 #include "filter.h"
 
 #include "plan_check.h"

@@ -35,7 +35,7 @@ struct ar_init {
 	uint32_t session; /* of the kernel's audit; UINT32_MAX: none */
 	uid_t starter_uid;
 	gid_t starter_gid;
-	pid_t outside; /* our pid, seen by whoever started us */
+	pid_t outside; /* our pid, as the parent sees it */
 	int landlock_abi;
 	bool is_landlocked;
 	bool is_missing[AR_PLAN_PATHS_MAX]; /* read roots that are not there */

@@ -1,5 +1,5 @@
 /* agent-init: puts one process behind the boundary that a plan describes, waits for the word, runs it and
- * reaps after it. The plan is AR_INIT_PLAN_FD, the talk with whoever started us AR_INIT_FD. Two processes:
+ * reaps after it. The plan is AR_INIT_PLAN_FD, the connection to the parent AR_INIT_FD. Two processes:
  * this one stays outside the namespaces and waits; the first one inside does all the rest, step by step, and
  * says which step failed. A prewarmed sandbox waits between those that do not depend on the command and the
  * others (prewarm.h). One thread. */

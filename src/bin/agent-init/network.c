@@ -1,5 +1,6 @@
-/* Loopback of a network namespace, and the proxy's listener in it: a socket belongs to the namespace it was
- * made in, so whoever gets it by descriptor serves the inside from the outside, with no bridge in between. */
+/* Loopback of a network namespace, and the proxy's listener in it: a socket belongs to the
+ * namespace it was made in, so the process that gets its descriptor serves the inside from the
+ * outside, with no bridge in between. */
 #include "network.h"
 
 #include "message.h"

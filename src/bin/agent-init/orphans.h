@@ -2,7 +2,7 @@
 #ifndef AR_INIT_ORPHANS_H
 #define AR_INIT_ORPHANS_H
 
-/* Takes in whoever loses their parent below us. 0, or -1 with errno. */
+/* Adopts orphans among our descendants. 0, or -1 with errno. */
 int ar_orphans_adopt(void);
 
 /* Kills all descendants and waits until none is left. */

@@ -1,4 +1,4 @@
-/* What the command reads and writes, and the other ends for whoever watches it. */
+/* What the command reads and writes, and the other ends for its supervisor. */
 #ifndef AR_INIT_STREAMS_H
 #define AR_INIT_STREAMS_H
 

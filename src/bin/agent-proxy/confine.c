@@ -185,7 +185,7 @@ static void make_filter(struct program *p)
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_NUMBERS, 0, 1),
 		ANSWER(SECCOMP_RET_KILL_PROCESS),
 	};
-	/* Threads, not processes; signals to ourselves; the internet, and what tells which addresses this
+	/* Threads, not processes; signals to ourselves; the internet, and what shows which addresses this
 	 * machine has. */
 	const struct sock_filter more[] = {
 		IF(SYS_clone, 0, 4),

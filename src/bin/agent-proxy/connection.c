@@ -108,7 +108,7 @@ static void on_said(uv_write_t *write, int status)
 	connection_close(AR_CONTAINER_OF(write, struct connection, say));
 }
 
-/* Why it is not passed on, for whoever reads the client's output. */
+/* Why it is not passed on, for a reader of the client's output. */
 static void send_answer(struct connection *c, int status, const char *why)
 {
 	uv_buf_t bytes;
@@ -162,7 +162,7 @@ static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *ret)
 	*ret = uv_buf_init(s->piece, (unsigned)(s->left < PIECE ? s->left : PIECE));
 }
 
-/* A side that says nothing more may still be told something, when the other is not done either. */
+/* A side that has finished sending may still receive until the other has finished too. */
 static void end_side(struct side *s)
 {
 	s->has_ended = true;

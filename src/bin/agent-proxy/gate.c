@@ -63,7 +63,7 @@ void ar_gate_passed(struct ar_proxy_listener *l, const struct ar_egress_request 
 	send_text(l->gate, &text);
 }
 
-/* ---- what we are told ---- */
+/* ---- messages of the daemon ---- */
 
 /* Rules out of a list of texts, at most `max`; those that cannot be read are left out. */
 static size_t read_rules(struct ar_json list, struct ar_egress_rule *rules, size_t max)

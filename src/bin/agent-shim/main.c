@@ -42,7 +42,7 @@ static bool detach_from_starter(unsigned given)
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	setrlimit(RLIMIT_CORE, &no_core);
-	/* Whoever was descended from a dead agent-init becomes our child: nothing gets away. */
+	/* Descendants of a dead agent-init become our children: none escapes. */
 	return prctl(PR_SET_DUMPABLE, 0) == 0 && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 
@@ -83,7 +83,7 @@ static bool open_signals(struct ar_shim *s)
 	return s->signals >= 0;
 }
 
-/* For as long as this descriptor lives, whoever finds the folder knows that we do. */
+/* For as long as this descriptor lives, others that find the folder know that we run. */
 static bool lock_folder(void)
 {
 	int fd = open("lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

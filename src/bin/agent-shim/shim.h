@@ -1,5 +1,5 @@
 /* The shim: one process, its parts, one thread. Lives in one mapping that is never given back; the parts are
- * told apart by their headers. */
+ * distinguished by their headers. */
 #ifndef AR_SHIM_H
 #define AR_SHIM_H
 

@@ -126,7 +126,7 @@ static void on_writable(struct ar_shim *s, int arg)
 		;
 }
 
-/* A pipe whose reader is gone is told by poll() even when nothing waits to be written. */
+/* poll() reports a pipe whose reader is gone, even when nothing waits to be written. */
 static void on_hangup(struct ar_shim *s, int arg)
 {
 	(void)arg;

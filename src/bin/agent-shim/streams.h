@@ -36,7 +36,7 @@ void ar_streams_watch(struct ar_shim *s, struct ar_loop *l);
 /* The process and all its descendants are gone: reads what is left. True: every stream is at its end. */
 bool ar_streams_drain(struct ar_shim *s);
 
-void ar_streams_close(struct ar_streams *st); /* whoever may still hold the other ends */
+void ar_streams_close(struct ar_streams *st); /* even if others hold the other ends */
 
 /* Nothing more is kept from the start: what waits and what comes is counted, the newest of it held in
  * memory. */

@@ -144,7 +144,7 @@ static void enter_stage(struct ar_shim *s, enum ar_termination_stage stage)
 		return;
 	}
 	signal_foreground(s, signals[stage]);
-	/* A stopped process hears nothing until it goes on. */
+	/* A stopped process gets no signal until it continues. */
 	if (stage == AR_TERMINATION_TERMINATED)
 		ar_start_signal(s, SIGCONT);
 }
@@ -197,7 +197,7 @@ static void begin_by_itself(struct ar_shim *s, const char *by, const char *reaso
 
 void ar_termination_shut_down(struct ar_shim *s)
 {
-	begin_by_itself(s, "shutdown", "agent-shim was told to end");
+	begin_by_itself(s, "shutdown", "agent-shim was asked to end");
 }
 
 void ar_termination_signal(struct ar_shim *s, struct ar_piece json)

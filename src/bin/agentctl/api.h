@@ -1,4 +1,4 @@
-/* The daemon's commands as calls: JSON out, parsed JSON back. A refusal is told to the user here, in the
+/* The daemon's commands as calls: JSON out, parsed JSON back. A refusal is shown to the user here, in the
  * server's words. */
 #ifndef AR_CTL_API_H
 #define AR_CTL_API_H

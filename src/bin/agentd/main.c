@@ -1,4 +1,4 @@
-/* agentd: reads its settings, opens the runtime, says that it is ready, runs until told to stop. */
+/* agentd: reads its settings, opens the runtime, says that it is ready, runs until it is stopped. */
 #include "buf.h"
 #include "clock.h"
 #include "command.h"
@@ -164,7 +164,7 @@ static int report_settings(const struct ar_settings *s)
 	return s->problems.count > 0;
 }
 
-/* A loop that hangs is not alive: whoever drives the runtime says so, between two steps of it. */
+/* A loop that hangs is not alive: the loop itself notifies the watchdog, between two steps. */
 static void drive_watched(struct ar_runtime *r, const struct ar_service *service)
 {
 	struct ar_clock *clock = ar_clock_system();

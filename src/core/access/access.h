@@ -31,7 +31,7 @@ struct ar_access_options {
 	const struct ar_access_certificate *certificates;
 	size_t certificate_count;
 	struct ar_auth *bearers; /* asked about bearers that are not tokens of ours; NULL: there are none */
-	ar_audit_fn *audit; /* told of what was refused or administered; NULL: nobody */
+	ar_audit_fn *audit; /* records refusals and administrative acts; NULL: not recorded */
 	void *audit_arg;
 };
 
@@ -45,7 +45,7 @@ void ar_access_free(struct ar_access *a);
 
 struct ar_auth *ar_access_auth(struct ar_access *a);
 
-/* Whether tokens are known: before that, who shows one is told to come back. */
+/* Whether tokens are known: before that, a caller with a token has to retry. */
 bool ar_access_is_ready(const struct ar_access *a);
 
 /* When to call tick() next (monotonic). */

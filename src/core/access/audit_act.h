@@ -1,4 +1,4 @@
-/* The record of an act for the audit trail: the JSON members that every entry has, whoever writes it. */
+/* The record of an act for the audit trail: the JSON members that every entry has. */
 #ifndef AR_ACCESS_AUDIT_ACT_H
 #define AR_ACCESS_AUDIT_ACT_H
 

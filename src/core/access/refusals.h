@@ -1,5 +1,5 @@
-/* Refusals on their way to becoming facts. The first of its kind (tenant, actor, code) is told
- * at once; those alike that follow within a minute are counted and told as one. So a flood costs
+/* Refusals on their way to becoming facts. The first of its kind (tenant, actor, code) is recorded
+ * at once; those alike that follow within a minute are counted and recorded as one. So a flood costs
  * two facts a minute, and so many kinds at most; what does not fit is counted under one line for
  * all. Owner: the loop thread. */
 #ifndef AR_ACCESS_REFUSALS_H
@@ -21,11 +21,11 @@ struct ar_refusals {
 };
 
 void ar_refusals_init(struct ar_refusals *l, ar_audit_fn *tell, void *arg);
-void ar_refusals_fini(struct ar_refusals *l); /* what was only counted is told */
+void ar_refusals_fini(struct ar_refusals *l); /* records what was only counted */
 
 void ar_refusals_add(struct ar_refusals *l, const struct ar_audit *a, ar_usec now);
 
-/* Tells what windows that are over have counted. */
+/* Records the counts of windows that are over. */
 void ar_refusals_tick(struct ar_refusals *l, ar_usec now);
 
 #endif

@@ -1,4 +1,4 @@
-/* See token.h. The record has hashes alone: whoever reads the store learns no secret. Any thread. */
+/* See token.h. The record has only hashes: a reader of the store learns no secret. Any thread. */
 #include "token.h"
 #include "base32.h"
 #include "mem.h"

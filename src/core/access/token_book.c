@@ -194,7 +194,7 @@ struct touch {
 	char id[sizeof(((struct ar_token *)0)->id)];
 };
 
-/* It is for people who look for tokens that nobody uses: lost to weather or to another's change,
+/* It is for people who look for tokens that nobody uses: lost in an outage or by another's change,
  * it is written the next time. */
 static void touched(struct ar_token_save *s, enum ar_status status, const struct ar_error *err)
 {

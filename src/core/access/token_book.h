@@ -54,7 +54,7 @@ void ar_book_refresh(struct ar_token_book *b);
 void ar_book_save(struct ar_token_book *b, struct ar_token_save *s);
 
 /* Forgets tokens that ended before this (wall clock), a bounded number: here, and in the store, where
- * the same is told again by whoever reads the row again. */
+ * reading the row again reports the same. */
 void ar_book_prune(struct ar_token_book *b, ar_usec before);
 
 /* Says that it was used now; written at most every hour. */

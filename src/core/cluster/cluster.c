@@ -275,7 +275,7 @@ void ar_cluster_drain(struct ar_cluster *c)
 	c->next_at = ar_cluster_now(c);
 }
 
-/* Others are told that we drain before we count on their taking over. */
+/* The others see that we drain before we expect them to take over. */
 bool ar_cluster_is_drained(const struct ar_cluster *c)
 {
 	struct ar_shares shares;

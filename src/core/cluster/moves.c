@@ -66,7 +66,7 @@ void ar_moves_handoffs(struct ar_cluster *c, struct ar_shares *s)
 		if (c->local[p].state != AR_LOCAL_CLOSED || b->owner[p] != b->self ||
 		    !c->o.is_quiet(c->o.arg, p))
 			continue;
-		/* With nobody to have it, it is left free: whoever comes takes it, and we may be the one. */
+		/* With nobody to have it, it is left free: the next node takes it, perhaps this one. */
 		b->handoffs[b->handoff_count++] =
 			(struct ar_member_handoff){ .partition = (uint16_t)p,
 						    .to = ar_shares_receiver(s, b) };

@@ -50,7 +50,7 @@ enum ar_danger {
 	AR_DANGER_PRIVILEGE_CHANGE,
 	AR_DANGER_HOST_CONTROL,
 	AR_DANGER_OUTSIDE_WRITE, /* a place of the system, a home, above the workspace, or a protected path */
-	/* what runs cannot be told from the text; or it is too deep or too long to be read whole */
+	/* the text does not show what runs; or it is too deep or too long to be read whole */
 	AR_DANGER_UNREADABLE,
 	AR_DANGER_COUNT,
 };

@@ -119,7 +119,7 @@ struct ar_look {
 	size_t at; /* the place that is looked at */
 };
 
-/* Looks through env, xargs, find -exec and the like to the program, and raises what cannot be told. */
+/* Looks through env, xargs, find -exec and the like to the program, and raises what is not known. */
 void ar_look_through(struct ar_look *l);
 
 /* The place of the command word after assignments and reserved words; the count when there is none. */

@@ -1,5 +1,5 @@
 /* One command as its own shell has it: through env, nice, xargs, find -exec and the like to the
- * program that runs, and to the texts that another shell will read. What cannot be told is
+ * program that runs, and to the texts that another shell will read. What is not known is
  * raised as unreadable. Pure. */
 #include "danger.h"
 

@@ -1,6 +1,6 @@
-/* What is told to the home session of a tenant: nobody waits for it, and a flood of it is bounded. What
+/* Entries for the home session of a tenant: no request waits for them, and a flood of them is bounded. What
  * could not be written is kept for a while and tried again; where another node owns the home it is
- * handed to whoever carries it there. Owner: the loop thread. */
+ * handed to the transport to forward. Owner: the loop thread. */
 #include "audit_act.h"
 #include "audit/trail.h"
 #include "control_priv.h"

@@ -1,4 +1,4 @@
-/* Channels at the front door: the tokens that they come back with (minted here, shown once, only their
+/* Admission of channels: the tokens that they reconnect with (minted here, shown once, only their
  * hash goes further), the snapshot that they go on from, and what the streams of a channel mean for it:
  * the first one resumes it, the end of the last one disconnects it. The state of a channel is its
  * session's (core/session/channel). */
@@ -113,7 +113,7 @@ struct ar_following {
 	char text[];
 };
 
-/* Told to the session, whoever waits for nothing. */
+/* An input to the session that no request waits for. */
 struct notice {
 	struct ar_engine_request write;
 	char *text;

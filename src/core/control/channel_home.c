@@ -38,7 +38,7 @@ static void take_bounds(struct ar_call *c, const struct ar_store_feed *feed)
 
 	AR_ASSERT(ar_places_raise(&at, feed->floors, feed->floor_count)); /* no store has more lanes */
 	w->all.bounds = (struct ar_feed_bounds){ text_of(c, &at), (int64_t)feed->limit };
-	/* What was removed is behind whoever begins with the snapshot. */
+	/* A reader that begins with the snapshot is past what was removed. */
 	AR_ASSERT(ar_places_raise(&at, feed->heads, feed->head_count));
 	w->all.cursor = text_of(c, &at);
 	w->all.position = (int64_t)ar_places_reach(&at);

@@ -1,4 +1,4 @@
-/* The front door: every command of every transport comes in here as a name and a JSON text, and leaves
+/* The entry point: every command of every transport arrives here as a name and a JSON text, and leaves
  * as an HTTP-like status and a JSON text. Decodes and validates by the catalogue, finds the session,
  * hands writes to its inbox and answers reads. Owner: the loop thread. */
 #ifndef AR_CONTROL_CONTROL_H
@@ -58,7 +58,7 @@ void ar_control_free(struct ar_control *c);
 /* Whose tokens are administered by create_token and its like; borrowed. Without it they are unavailable. */
 void ar_control_serve_tokens(struct ar_control *c, struct ar_access *access);
 
-/* Who is told of calls that were refused for lack of a right; borrowed, NULL: nobody. */
+/* Records calls that were refused for lack of a right; borrowed, NULL: not recorded. */
 void ar_control_guard(struct ar_control *c, struct ar_auth *auth);
 
 /* Who is asked whether there is memory for one more command that begins work, with the bytes that

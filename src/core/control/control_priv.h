@@ -22,7 +22,7 @@ struct ar_control {
 	/* session and channel -> struct ar_following, while a stream of it is open */
 	struct ar_map following;
 	struct ar_access *access; /* NULL: there are no tokens */
-	struct ar_auth *auth; /* told of refusals; NULL: nobody is */
+	struct ar_auth *auth; /* records refusals; NULL: not recorded */
 	ar_control_room_fn *has_room; /* in memory; NULL: always */
 	void *room_arg;
 	ar_control_settings_fn *show_settings; /* NULL: there are none */

@@ -230,7 +230,7 @@ static enum ar_status target_set_policy(struct ar_call *c, struct target *t, str
 	return ar_call_session(in->scope_id, &t->session_key, err);
 }
 
-/* The credential is checked by authentication; that somebody shows none is told apart. */
+/* The credential is checked by authentication; a call without one is refused differently. */
 static enum ar_status target_connect_channel(struct ar_call *c, struct target *t, struct ar_error *err)
 {
 	const struct ar_cmd_connect_channel_in *in = c->input;

@@ -34,7 +34,7 @@ void ar_cursor_fini(struct ar_cursor *c)
 	c->count = 0;
 }
 
-/* The room doubles at powers of two, so that the count tells how much there is. */
+/* The room doubles at powers of two, so that the count gives the capacity. */
 static void append(struct ar_cursor *c, struct ar_cursor_step step)
 {
 	if (!c->steps)

@@ -60,7 +60,7 @@ struct ar_engine_options {
 	void (*on_blocked)(void *arg,
 			   struct ar_str session); /* a turn that was lost too often; NULL: nobody asks */
 	void (*on_lost_write)(void *arg, struct ar_str session,
-			      struct ar_str what); /* nobody is asked about it; NULL: nobody hears */
+			      struct ar_str what); /* nobody is asked about it; NULL: not reported */
 	/* the epoch is over: nothing more can be written, everything here is to be dropped */
 	void (*on_fenced)(void *arg);
 	void *arg;
@@ -82,7 +82,7 @@ struct ar_engine_request {
 	const struct ar_store_action_row *actions; /* the same */
 	size_t action_count;
 	/* who asks for it, written when something is; its time and place in the log are the engine's to
-	 * fill. Borrowed until done(); NULL: nobody is told of */
+	 * fill. Borrowed until done(); NULL: nothing is recorded */
 	const struct ar_store_audit *audit;
 	bool has_receipt;
 	struct ar_store_receipt receipt; /* scope, key, input hash; the reply is filled by the engine */

@@ -78,7 +78,7 @@ struct ar_str ar_funnel_id(struct ar_funnel *f, struct ar_str id, struct ar_aren
 	return ar_str_eq(clean, id) ? clean : AR_STR_NONE;
 }
 
-/* ---- what is told of it ---- */
+/* ---- what is reported of it ---- */
 
 struct ar_masked ar_funnel_masked(const struct ar_redact_counts *counts, struct ar_arena *a)
 {

@@ -142,7 +142,7 @@ static void not_there(struct ar_live *l)
 	ar_live_begin(l);
 }
 
-/* Weather passes, and a scan comes again for it; damage does not. */
+/* An outage ends, and a later scan loads it; damage stays. */
 static void not_read(struct ar_live *l, enum ar_status status, const char *why)
 {
 	struct ar_error err;

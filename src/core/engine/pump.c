@@ -121,7 +121,7 @@ static void add_standing(struct ar_live *l, struct ar_engine_request *r)
 	command->standing = ar_process_standing(l, in->process_id);
 }
 
-/* Returns the skew of the clocks, to be kept when the decision has told of a step. */
+/* Returns the skew of the clocks, to be kept when the decision has recorded a step. */
 static ar_usec set_time(const struct ar_live *l, struct ar_input *in)
 {
 	struct ar_clock *clock = l->engine->o.clock;

@@ -44,7 +44,7 @@ struct ar_live_step {
 	struct ar_funnel funnel; /* everything that the model says passes it */
 	struct ar_output output;
 	struct ar_str id;
-	bool is_transcript; /* the messages are told as one text */
+	bool is_transcript; /* the messages are rendered as one text */
 	bool is_cancelled;
 	bool is_detached; /* readers and cancels do not find it any more */
 	bool is_over; /* its end was delivered; freed when no operation is in flight */
@@ -69,7 +69,7 @@ struct ar_live_step {
 	struct ar_delivery ended;
 };
 
-/* What is asked for and not here yet, for whoever looks after memory. */
+/* What is asked for and not here yet, for the memory watch. */
 static void expect(struct ar_live_step *s, size_t bytes)
 {
 	s->live->engine->expected += bytes - s->expected;

@@ -219,7 +219,7 @@ static void asked_decided(struct ar_engine_request *request)
 	ar_free(q);
 }
 
-/* The time of a call stands still while a person has it. */
+/* The time limit of a call is suspended while it waits for a person. */
 static void pause(struct ar_live_call *r)
 {
 	struct ar_clock *clock = r->live->engine->o.clock;
@@ -260,7 +260,7 @@ static void on_question(struct ar_tool_call *c, const struct ar_tool_question *q
 	ar_inbox_push(r->live, &q->request);
 }
 
-/* A call that is to stop begins nothing: its source was told, and ends it. */
+/* A call that is to stop begins nothing: its source was notified, and ends it. */
 static void on_process(struct ar_tool_call *c, const struct ar_process_spec *wanted)
 {
 	struct ar_live_call *r = AR_CONTAINER_OF(c, struct ar_live_call, call);
@@ -275,12 +275,12 @@ static void on_process(struct ar_tool_call *c, const struct ar_process_spec *wan
 	ar_process_launch(r->live, r->end.call, &spec);
 }
 
-static void on_process_act(struct ar_tool_call *c, const struct ar_tool_act *wish)
+static void on_process_act(struct ar_tool_call *c, const struct ar_tool_act *asked)
 {
 	struct ar_live_call *r = AR_CONTAINER_OF(c, struct ar_live_call, call);
 
 	if (!r->live->engine->is_stopping)
-		ar_process_act(r->live, r->end.call, wish);
+		ar_process_act(r->live, r->end.call, asked);
 }
 
 static void on_done(struct ar_tool_call *c, const struct ar_tool_result *result)

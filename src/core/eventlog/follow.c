@@ -78,7 +78,7 @@ static void ring_grow(struct ar_hub *h)
 
 #define TRIM_BYTES (8u * 1024u) /* a few facts: each session that is read keeps so much */
 
-/* Frames that every live reader has taken are of no use: whoever comes later reads the store first.
+/* Frames that every live reader has taken are of no use: later readers read the store first.
  * Looked for as the ring doubles, so that it costs little however many read. */
 static void hub_trim(struct ar_hub *h)
 {
@@ -400,7 +400,7 @@ static struct ar_frame *take_pending(struct ar_follow_cursor *c)
 
 /* ---- streams that begin again ----
  *
- * After a restart what a process wrote is told again from its first byte. A reader that has more of it
+ * After a restart what a process wrote is sent again from its first byte. A reader that has more of it
  * by its cursor is given the rest only, and keeps its place meanwhile: the id of a shared frame says
  * where the stream is, not where this reader is. */
 

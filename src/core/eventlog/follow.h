@@ -1,5 +1,5 @@
 /* Following a session: from any cursor through the stored log into the live stream, with nothing missed
- * or doubled. (What a tool says of its progress is told only to who listens then.)
+ * or doubled. (Progress of a tool is sent only to readers that are connected then.)
  *
  * A cursor is `sequence[.step:pos[,step:pos]...]`: all facts up to `sequence` were seen,
  * and of each named open step the output bytes before `pos`. Every frame carries the cursor

@@ -28,7 +28,7 @@ struct ar_hub {
 };
 
 /* What the live readers of a tenant share: one of them all reads on in the store, for the ring.
- * Something that was committed stirs it. */
+ * A commit wakes it. */
 struct ar_feed {
 	struct ar_hub *hub;
 	struct ar_list node; /* of follow's feeds */
@@ -95,7 +95,7 @@ struct ar_follow_cursor {
 	char session_key[AR_SESSION_KEY_LEN]; /* its own: a read in flight outlives the hub */
 	enum ar_reader_state state;
 	bool is_open; /* opened() was called */
-	bool is_idle; /* the reader was told that there is nothing, so ready() is due on the next frame */
+	bool is_idle; /* the reader knows that there is nothing, so ready() is due on the next frame */
 	bool is_busy; /* a store operation is in flight: memory must stay */
 	bool from_now;
 	bool deltas, is_strict;

@@ -50,7 +50,7 @@ bool ar_output_piece_at(const struct ar_output *o, uint64_t pos, size_t max, str
  * of the others without them. */
 void ar_output_forget(struct ar_output *o, size_t keep);
 
-/* Bytes of a stream that nobody has: only how many is told. What was here before them goes too. */
+/* Bytes of a stream that nobody has: only their number is sent. What was here before them goes too. */
 void ar_output_skip(struct ar_output *o, uint8_t kind, uint64_t len);
 
 /* All bytes of one kind and index, appended to `out`. */

@@ -1,4 +1,4 @@
-/* The writing side of follow: the engine tells what has become durable and what an open
+/* The writing side of follow: the engine publishes what has become durable and what an open
  * step has said. Loop thread. */
 #ifndef AR_EVENTLOG_PUBLISH_H
 #define AR_EVENTLOG_PUBLISH_H
@@ -44,7 +44,7 @@ void ar_follow_end_session(struct ar_follow *f, struct ar_str session_key, const
 void ar_follow_publish(struct ar_follow *f, struct ar_str session_key, const struct ar_fact *facts,
 		       size_t count);
 
-/* Facts of a session of that tenant are durable: whoever reads the tenant finds them in the store. */
+/* Facts of a session of that tenant are durable: readers of the tenant find them in the store. */
 void ar_follow_tenant_grew(struct ar_follow *f, struct ar_str tenant);
 
 /* Looks for what others have written, when it is time; when that is (0: nobody reads a

@@ -129,7 +129,7 @@ static void graph(const struct ar_session *s, struct ar_str thread, struct ar_jw
 	ar_arena_fini(&arena);
 }
 
-/* ---- what stands still ---- */
+/* ---- tasks that cannot proceed ---- */
 
 static bool blocks(const struct ar_task *from, const struct ar_edge *e, const struct ar_task *task,
 		   struct ar_str *ret)

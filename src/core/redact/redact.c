@@ -70,7 +70,7 @@ static bool goes_on(struct ar_redact_stream *s, const struct ar_rest *rest, bool
 	return more.kind == AR_FOUND_SECRET;
 }
 
-/* A token of known shape that begins here, or goes on. False: it cannot be told yet. */
+/* A token of known shape that begins here, or goes on. False: not known yet. */
 static bool look_for_shape(struct ar_redact_stream *s, const struct ar_rest *rest)
 {
 	struct ar_found found;

@@ -8,7 +8,7 @@
 #include "arena.h"
 #include "buf.h"
 
-#define AR_REDACT_MIN 8 /* bytes of a value that can be told from ordinary words */
+#define AR_REDACT_MIN 8 /* bytes of a value that differs from ordinary words */
 #define AR_REDACT_MAX 4096 /* a longer value is known by its parts */
 #define AR_REDACT_HOLD \
 	(6 * AR_REDACT_MAX) /* most bytes that a stream holds back: a value of control characters in JSON */

@@ -18,7 +18,7 @@
 /* The first thing that is wrong. Both texts end with NUL, are UTF-8 and cut when they would be too long. */
 struct ar_schema_fault {
 	char pointer[256]; /* JSON pointer of the bad place; "" is the whole value */
-	/* a sentence that whoever wrote the value can act on: "/mode must be one of a, b, not c" */
+	/* a sentence that the author of the value can act on: "/mode must be one of a, b, not c" */
 	char message[512];
 	bool gave_up; /* the steps or the depth were used up: nothing is known of the value */
 };

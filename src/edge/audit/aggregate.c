@@ -84,7 +84,7 @@ static void add_domain(struct ar_audit_aggregate *b, const struct ar_audit_event
 
 /* ---- an event that is whole ---- */
 
-/* The names of calls that change files. One that is not here is told by its number. */
+/* The names of calls that change files. One that is not here is reported by its number. */
 static struct ar_str name_of(const struct ar_audit_event *e, struct ar_arena *a)
 {
 #define CALL(name) \

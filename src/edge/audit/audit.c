@@ -1,4 +1,5 @@
-/* See audit.h: the socket, agent-audit, and when a session has been told of completely. Loop thread only. */
+/* See audit.h: the socket, agent-audit, and when all violations of a session have been
+ * reported. Loop thread only. */
 #include "audit.h"
 
 #include "clock.h"
@@ -34,7 +35,7 @@ struct ar_audit_reader { /* owner: loop thread */
 	int keeper_in; /* closed: it ends */
 	bool owns;
 	uint64_t marks; /* sent */
-	uint64_t mark_base; /* tells our marks from another daemon's */
+	uint64_t mark_base; /* distinguishes our marks from another daemon's */
 	unsigned open; /* handles */
 };
 
@@ -199,7 +200,7 @@ static struct ar_audit_watcher *find_due(struct ar_audit_reader *a, uint64_t mar
 	return NULL;
 }
 
-/* From the start each time: whoever is told may change the list. */
+/* From the start each time: the callback may change the list. */
 static void settle_due(struct ar_audit_reader *a, uint64_t mark)
 {
 	struct ar_audit_watcher *w;

@@ -27,7 +27,7 @@ AR_MUST_USE enum ar_status ar_audit_open(uv_loop_t *loop, const struct ar_audit_
 /* Whether writes to read-only mounts are seen; Landlock's denials always are. */
 bool ar_audit_sees_mounts(const struct ar_audit_reader *a);
 
-/* From now on the watcher is told what its session is refused. It stays the caller's until unwatch(), or
+/* From now on the watcher gets the violations of its session. It stays the caller's until unwatch(), or
  * until on_settled. */
 void ar_audit_watch(struct ar_audit_reader *a, struct ar_audit_watcher *w);
 

@@ -16,7 +16,7 @@
 
 #define HEADERS_MAX (64 * 1024)
 #define READ_BYTES 2048L /* libcurl reads up to a hundred times that before others have their turn */
-/* What HTTP/2 servers are told to allow at least; libcurl takes it for granted until it has read their
+/* The least that HTTP/2 servers are asked to allow; libcurl takes it for granted until it has read their
  * settings, and a stream over the true limit would be refused. */
 #define STREAMS_PER_CONNECTION 100L
 #define TLS_CONNECTIONS 10L /* times the streams above; each costs a handshake */

@@ -2,7 +2,7 @@
  * nothing about what is asked; gives bytes and one end. Everything here belongs to the loop thread.
  *
  * One start sends at most one request: where libcurl would silently repeat it on a fresh connection, the
- * transfer ends as cut instead, so that whoever counts attempts counts right. Redirects are not followed,
+ * transfer ends as cut instead, so that attempts are counted right. Redirects are not followed,
  * only http and https are spoken, certificates are verified, and what is meant for this machine goes through
  * no proxy. */
 #ifndef AR_CURL_TRANSFER_H

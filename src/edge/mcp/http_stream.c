@@ -26,7 +26,7 @@ static bool on_event(void *owner, struct ar_str name AR_UNUSED, struct ar_str te
 	struct ar_mcp_stream *s = owner;
 
 	s->got_event = true;
-	/* An event without text only tells where to go on. */
+	/* An event without text only carries the cursor. */
 	if (text.len > 0 && !s->abandoned)
 		s->v->on_message(s, text);
 	return !s->abandoned;

@@ -238,7 +238,7 @@ static void http_send(struct ar_mcp_wire *base, const struct ar_mcp_send *m)
 	if (w->modern)
 		x->own = own_headers(m);
 	x->stream.body = ar_buf_str(&x->text);
-	/* A request has its deadline elsewhere: whoever waits for the answer settles it. */
+	/* A request has its deadline elsewhere: the caller that waits for the answer sets it. */
 	if (m->id == 0)
 		x->stream.deadline = later(w->connect_ms);
 	x->stream.expects_answer = m->id != 0;

@@ -105,7 +105,8 @@ int64_t ar_mcp_peer_id(struct ar_mcp_peer *p);
 AR_MUST_USE bool ar_mcp_peer_send(struct ar_mcp_peer *p, struct ar_mcp_request *r, int64_t id,
 				  struct ar_mcp_send *m);
 
-/* No end is wanted any more; nothing is called. With `cancel` the server is told so, with that reason. */
+/* No end is wanted any more; nothing is called. With `cancel` the server gets a
+ * cancellation with that reason. */
 void ar_mcp_peer_drop(struct ar_mcp_peer *p, struct ar_mcp_request *r, const char *cancel);
 
 /* The answer to a request of the server: JSON of its id and of the result. */

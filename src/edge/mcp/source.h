@@ -54,7 +54,7 @@ AR_BEGIN_DECLS
 /* Lists over this connection, which is ready; soon, when it was done only just now. */
 void ar_mcp_list(struct ar_mcp_link *link);
 
-/* It could not be listed, or the server is gone: tells the owner of the source, and tries again later when
+/* It could not be listed, or the server is gone: notifies the owner of the source, and tries again later when
  * nothing was ever listed. */
 void ar_mcp_list_failed(struct ar_mcp_source *s, const char *why);
 

@@ -1,7 +1,7 @@
 /* Messages as lines over the standard streams of a child (see wire.h). What it writes to standard error is
  * kept as a short tail for the sentence that says why it died. Loop thread only.
  *
- * The end, whoever wants it: its input is closed; after a grace its group gets SIGTERM; after another
+ * The end, for whatever reason: its input is closed; after a grace its group gets SIGTERM; after another
  * SIGKILL. The object lives until the child was waited for and all handles are closed. */
 #include "wire.h"
 

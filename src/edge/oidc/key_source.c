@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REFETCH_MS \
-	10000 /* for keys that are not known: whoever sends unknown kids costs one fetch in this time */
+#define REFETCH_MS 10000 /* for keys that are not known: unknown kids cause one fetch in this time */
 #define RETRY_MS 5000 /* after a failure */
 #define DOCUMENT_MAX (256 * 1024)
 

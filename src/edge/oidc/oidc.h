@@ -1,4 +1,4 @@
-/* A door for bearers that an issuer signed: it admits, and nothing else (see port/auth.h; core/access
+/* Authentication of bearer tokens that an issuer signed, and nothing else (see port/auth.h; core/access
  * asks it). Owner: the loop thread. */
 #ifndef AR_OIDC_OIDC_H
 #define AR_OIDC_OIDC_H
@@ -17,7 +17,7 @@ struct ar_oidc_options {
 	const char *issuer, *keys_url, *ca_file; /* the last two may be empty */
 	uint32_t refresh_s, stale_s;
 	struct ar_clock *clock;
-	void (*log)(void *arg, const char *line); /* why keys could not be fetched; NULL: nobody hears it */
+	void (*log)(void *arg, const char *line); /* why keys could not be fetched; NULL: not logged */
 	void *log_arg;
 };
 

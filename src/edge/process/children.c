@@ -98,7 +98,7 @@ struct ar_shim_child *ar_shim_child_start(struct ar_processes *all, char *const 
 	return NULL;
 }
 
-/* They go on; whoever adopts them reaps them. */
+/* They go on; the process that adopts them reaps them. */
 void ar_shim_children_close(struct ar_processes *all)
 {
 	while (!ar_list_empty(&all->children))

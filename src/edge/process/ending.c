@@ -1,4 +1,4 @@
-/* How a process ended, as far as it is known: by its journal, or by the absence of whoever wrote it.
+/* How a process ended, as far as it is known: by its journal, or by the absence of its writer.
  * Nothing is invented: no exit code without somebody who saw it, "not started" only where the journal
  * proves that it was never let go. Loop thread only. */
 #include "proc.h"

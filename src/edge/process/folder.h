@@ -41,7 +41,7 @@ bool ar_folder_is_locked(int dir);
 /* A connection to the shim, not blocking; -1 and errno. */
 int ar_folder_connect(int dir);
 
-/* The cgroup folders that the shim was told of. */
+/* The cgroup folders that the shim was given. */
 void ar_folder_cgroups(int dir, struct ar_arena *a, struct ar_plan_paths *ret);
 
 /* Removes it and the files in it; folders inside it are none of ours, then it stays. */

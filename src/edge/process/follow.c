@@ -1,4 +1,4 @@
-/* Reads journals, a bounded piece in each turn of the loop, whoever has more next time again: neither one
+/* Reads journals, a bounded piece in each turn of the loop, and the rest in the next turn: neither one
  * process nor many of them hold up the loop. Nothing is kept between turns but the offset of the next record.
  * Loop thread only. */
 #include "proc.h"
@@ -35,7 +35,7 @@ static bool open_journal(struct ar_proc *p)
 	return p->journal >= 0 && fstat(p->journal, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Tells every whole record; returns how many bytes they were. */
+/* Delivers every whole record; returns how many bytes they were. */
 static size_t notify_records(struct ar_proc *p, const char *bytes, size_t len)
 {
 	struct ar_record r;

@@ -1,5 +1,5 @@
-/* The socket that a process reaches the world through: handed to whoever serves it, taken back when the
- * process is over, and what is seen there told to the owner. Loop thread only. */
+/* The socket through which a process reaches the network: handed to the proxy that serves it, taken
+ * back when the process is over, and its connections reported to the owner. Loop thread only. */
 #include "proc.h"
 
 #include <string.h>

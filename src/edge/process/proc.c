@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define RETIRE_USEC \
-	(2 * 1000000) /* an end is told before the shim is gone; what it held is released after it */
+	(2 * 1000000) /* an end is reported before the shim is gone; what it held is released after it */
 
 ar_usec ar_proc_now(void)
 {
@@ -259,7 +259,7 @@ static void on_input_result(struct ar_shim_control *c, uint64_t number, enum ar_
 	ar_proc_report_answers(proc_of(c));
 }
 
-/* The shim is gone, or is going, or has dropped us: its lock tells. What was not answered may or may
+/* The shim is gone, or is going, or has dropped us: its lock shows which. What was not answered may or may
  * not have been taken; its number makes a second try harmless. */
 static void on_down(struct ar_shim_control *c)
 {

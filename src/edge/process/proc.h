@@ -43,7 +43,7 @@ struct ar_processes { /* owner: loop thread */
 	bool is_closing;
 };
 
-/* An agent-shim that is our child: reaped here, whoever follows its process or nobody. */
+/* An agent-shim that is our child: reaped here, whether its process is followed or not. */
 struct ar_shim_child {
 	struct ar_list node;
 	struct ar_processes *all;
@@ -116,10 +116,10 @@ void ar_proc_fail(struct ar_proc *p, enum ar_process_outcome outcome, const char
 /* Its shim is gone, which is certain: reads the rest and concludes. */
 void ar_proc_alone(struct ar_proc *p);
 
-/* Nobody is told any more; the folder stays. */
+/* No more notifications; the folder stays. */
 void ar_proc_leave(struct ar_proc *p);
 
-/* Tells the end. What is left of it here goes when the shim has, or soon. */
+/* Reports the end. What is left of it here goes when the shim has, or soon. */
 void ar_proc_finish(struct ar_proc *p, const struct ar_process_end *e);
 
 /* ---- launch.c, attach.c ---- */

@@ -29,7 +29,7 @@ struct ar_processes_options {
 	void (*on_listener)(void *context, struct ar_str name, int fd);
 	void (*on_listener_gone)(void *context, struct ar_str name);
 	void *context;
-	struct ar_audit_reader *audit; /* taken over; NULL: refusals of the kernel are not told */
+	struct ar_audit_reader *audit; /* taken over; NULL: refusals of the kernel are not reported */
 };
 
 AR_BEGIN_DECLS

@@ -1,5 +1,5 @@
-/* Violations that only the kernel knows of: a process is watched from when its boundary is told until its
- * end, and its end waits until they are all told (half a second at most). They are not in its journal, so
+/* Violations that only the kernel knows of: a process is watched from when its sandbox is reported until its
+ * end, and its end waits until they are all reported (half a second at most). They are not in its journal, so
  * their number is 0. Loop thread only. */
 #include "proc.h"
 

@@ -1,6 +1,6 @@
 /* The connection to one shim (journal/shim_wire.h). Never waits: what the shim's buffer does not take now is
  * owed and goes out when it can, and again over the next connection where losing it would matter. Inputs are
- * not owed: they are answered, or their sender is told to try again.
+ * not owed: they are answered, or their sender has to try again.
  *
  * Contract: loop thread only; nothing is called back from inside a function of this file. A zeroed struct
  * with v and loop set is without a connection. */
@@ -22,7 +22,7 @@ struct ar_shim_control_vtable {
 	 * none. */
 	void (*on_hello)(struct ar_shim_control *c, const struct ar_shim_hello *h, int listener);
 	void (*on_growth)(
-		struct ar_shim_control *c); /* the journal has to be read; further growth will be told */
+		struct ar_shim_control *c); /* the journal has to be read; further growth is reported */
 	void (*on_input_result)(struct ar_shim_control *c, uint64_t number, enum ar_shim_input_status status);
 	void (*on_down)(struct ar_shim_control *c); /* the other side is gone, or drives with another */
 };

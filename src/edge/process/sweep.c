@@ -35,7 +35,7 @@ static ar_usec written_at(int dir)
 	return (ar_usec)st.st_mtim.tv_sec * 1000000;
 }
 
-/* Nothing is missed by whoever reads no further: it is sealed, or was never begun. Without a seal
+/* A reader that stops here misses nothing: it is sealed, or was never begun. Without a seal
  * something of the process may have outlived its shim, and the folder is what it can be found by. */
 static bool is_over(int dir)
 {

@@ -1,6 +1,6 @@
 /* One answer of a model while it is read: event stream or one JSON document in, text, reasoning and tool
- * calls out, and at the end how it ended. What an event means is the wire format's knowledge, which speaks
- * through outputs.h. Pure: no network, no clock; driven by whoever has the bytes. */
+ * calls out, and at the end how it ended. What an event means is the wire format's knowledge, which reports
+ * through outputs.h. Pure: no network, no clock; driven by the caller that has the bytes. */
 #ifndef AR_PROVIDER_ANSWER_H
 #define AR_PROVIDER_ANSWER_H
 

@@ -31,7 +31,7 @@ struct ar_answer_tool *ar_out_tool_new(struct ar_answer *a, int64_t wire_index);
 /* Keeps the id of a call that has none yet. */
 void ar_out_tool_id(struct ar_answer *a, struct ar_answer_tool *t, struct ar_str id);
 
-/* Tells the runtime, once. A server that gives no id still needs one for the tool's result to name. */
+/* Notifies the runtime, once. A server that gives no id still needs one for the tool's result to name. */
 void ar_out_announce(struct ar_answer *a, struct ar_answer_tool *t, struct ar_str name);
 
 /* Arguments as text, or as the object that some servers send. */

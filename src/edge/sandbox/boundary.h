@@ -18,7 +18,8 @@
 struct ar_sandbox_options {
 	struct ar_str helpers; /* folder of agent-init and agent-shim; absent: where this program is */
 	struct ar_str state_dir; /* of the runtime itself: never seen inside */
-	struct ar_str home; /* of whoever runs this: toolchains are looked for in it; absent: none */
+	/* of the user who runs the daemon: toolchains are looked for in it; absent: none */
+	struct ar_str home;
 	struct ar_str read_roots, write_roots; /* beyond the usual */
 	struct ar_str protected_paths; /* beyond the usual; relative to the workspace */
 	struct ar_str env; /* K=V: what every process finds */
@@ -48,7 +49,7 @@ struct ar_launch {
 	struct ar_str environment; /* JSON object of the variables */
 	struct ar_str limits; /* JSON object */
 	struct ar_str guarantees; /* JSON object: what is enforced and what is not */
-	/* Contents of plan->given descriptors, for whoever starts it to make; the sandbox's own */
+	/* Contents of plan->given descriptors, which the caller that starts it makes; the sandbox's own */
 	struct ar_str given[AR_PLAN_GIVEN_MAX];
 };
 

@@ -6,8 +6,8 @@
 #include "arena.h"
 #include "json.h"
 
-/* From the JSON of READY and the guarantees of the launch, without what is told elsewhere or of no use later;
- * an object. */
+/* From the JSON of READY and the guarantees of the launch, without what is reported elsewhere or
+ * of no use later; an object. */
 struct ar_str ar_boundary_text(struct ar_arena *a, struct ar_json ready, struct ar_str guarantees);
 
 #endif

@@ -17,7 +17,7 @@ struct ar_env_options {
 	struct ar_str path, home, user, cwd, session_id, call_id;
 	const struct ar_str *toolchain; /* K=V */
 	size_t toolchain_count;
-	/* K=V, commas or line ends between them: of whoever runs the daemon, any name */
+	/* K=V, commas or line ends between them: set by the operator, any name */
 	struct ar_str setting;
 	const struct ar_str *asked; /* K=V of the request */
 	size_t asked_count;

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#define TOLD(name) \
+#define NOTIFY(name) \
 	{ \
 		SCMP_SYS(name), AR_FILTER_NOTIFIED, 0, \
 		{ \
@@ -17,14 +17,14 @@
 			} \
 		} \
 	}
-#define TOLD_IF(name, first) \
+#define NOTIFY_IF(name, first) \
 	{ \
 		SCMP_SYS(name), AR_FILTER_NOTIFIED, 1, \
 		{ \
 			first \
 		} \
 	}
-#define TOLD_IF2(name, first, second) \
+#define NOTIFY_IF2(name, first, second) \
 	{ \
 		SCMP_SYS(name), AR_FILTER_NOTIFIED, 2, \
 		{ \
@@ -46,7 +46,7 @@
 	{ \
 		arg, SCMP_CMP_MASKED_EQ, (bits), (bits) \
 	}
-/* The kernel looks at 32 bits of these; whoever sets higher ones must not slip through (CVE-2019-7303). */
+/* The kernel looks at 32 bits of these; a call with higher bits set must not pass (CVE-2019-7303). */
 #define IS32(arg, value) \
 	{ \
 		arg, SCMP_CMP_MASKED_EQ, 0xffffffffu, (value) \
@@ -60,14 +60,14 @@
 		arg, SCMP_CMP_MASKED_EQ, 0xf, (type) \
 	}
 
-#define SET_ID_BITS(name, arg) TOLD_IF(name, HAS(arg, S_ISUID)), TOLD_IF(name, HAS(arg, S_ISGID))
+#define SET_ID_BITS(name, arg) NOTIFY_IF(name, HAS(arg, S_ISUID)), NOTIFY_IF(name, HAS(arg, S_ISGID))
 /* The mode counts only when something is made; otherwise its register holds anything. O_TMPFILE without the
  * O_DIRECTORY that is part of it. */
 #define MAKES_SET_ID(name, flags, mode) \
-	TOLD_IF2(name, HAS(flags, O_CREAT), HAS(mode, S_ISUID)), \
-		TOLD_IF2(name, HAS(flags, O_CREAT), HAS(mode, S_ISGID)), \
-		TOLD_IF2(name, HAS(flags, O_TMPFILE & ~O_DIRECTORY), HAS(mode, S_ISUID)), \
-		TOLD_IF2(name, HAS(flags, O_TMPFILE & ~O_DIRECTORY), HAS(mode, S_ISGID))
+	NOTIFY_IF2(name, HAS(flags, O_CREAT), HAS(mode, S_ISUID)), \
+		NOTIFY_IF2(name, HAS(flags, O_CREAT), HAS(mode, S_ISGID)), \
+		NOTIFY_IF2(name, HAS(flags, O_TMPFILE & ~O_DIRECTORY), HAS(mode, S_ISUID)), \
+		NOTIFY_IF2(name, HAS(flags, O_TMPFILE & ~O_DIRECTORY), HAS(mode, S_ISGID))
 
 #define PROTOCOL_MPTCP 262
 #define PROTOCOL_SCTP 132
@@ -80,94 +80,94 @@ static const struct ar_filter_rule bounded[] = {
 	MISSING(openat2),
 
 	/* Other processes. */
-	TOLD(ptrace),
-	TOLD(process_vm_readv),
-	TOLD(process_vm_writev),
-	TOLD(pidfd_getfd),
-	TOLD(process_madvise),
-	TOLD(kcmp),
+	NOTIFY(ptrace),
+	NOTIFY(process_vm_readv),
+	NOTIFY(process_vm_writev),
+	NOTIFY(pidfd_getfd),
+	NOTIFY(process_madvise),
+	NOTIFY(kcmp),
 
 	/* Another view, another namespace. */
-	TOLD(mount),
-	TOLD(umount2),
-	TOLD(pivot_root),
-	TOLD(chroot),
-	TOLD(open_tree),
-	TOLD(move_mount),
-	TOLD(fsopen),
-	TOLD(fsconfig),
-	TOLD(fsmount),
-	TOLD(fspick),
-	TOLD(mount_setattr),
-	TOLD(unshare),
-	TOLD(setns),
-	TOLD_IF(clone, HAS(0, CLONE_NEWUSER)),
-	TOLD_IF(clone, HAS(0, CLONE_NEWNS)),
-	TOLD_IF(clone, HAS(0, CLONE_NEWPID)),
-	TOLD_IF(clone, HAS(0, CLONE_NEWNET)),
-	TOLD_IF(clone, HAS(0, CLONE_NEWIPC)),
-	TOLD_IF(clone, HAS(0, CLONE_NEWUTS)),
-	TOLD_IF(clone, HAS(0, CLONE_NEWCGROUP)),
-	TOLD(name_to_handle_at),
-	TOLD(open_by_handle_at),
+	NOTIFY(mount),
+	NOTIFY(umount2),
+	NOTIFY(pivot_root),
+	NOTIFY(chroot),
+	NOTIFY(open_tree),
+	NOTIFY(move_mount),
+	NOTIFY(fsopen),
+	NOTIFY(fsconfig),
+	NOTIFY(fsmount),
+	NOTIFY(fspick),
+	NOTIFY(mount_setattr),
+	NOTIFY(unshare),
+	NOTIFY(setns),
+	NOTIFY_IF(clone, HAS(0, CLONE_NEWUSER)),
+	NOTIFY_IF(clone, HAS(0, CLONE_NEWNS)),
+	NOTIFY_IF(clone, HAS(0, CLONE_NEWPID)),
+	NOTIFY_IF(clone, HAS(0, CLONE_NEWNET)),
+	NOTIFY_IF(clone, HAS(0, CLONE_NEWIPC)),
+	NOTIFY_IF(clone, HAS(0, CLONE_NEWUTS)),
+	NOTIFY_IF(clone, HAS(0, CLONE_NEWCGROUP)),
+	NOTIFY(name_to_handle_at),
+	NOTIFY(open_by_handle_at),
 
 	/* Ways around these very rows. */
-	TOLD(io_uring_setup),
-	TOLD(io_uring_enter),
-	TOLD(io_uring_register),
+	NOTIFY(io_uring_setup),
+	NOTIFY(io_uring_enter),
+	NOTIFY(io_uring_register),
 
 	/* Large parts of the kernel that exploits come from. */
-	TOLD(bpf),
-	TOLD(perf_event_open),
-	TOLD(userfaultfd),
-	TOLD(keyctl),
-	TOLD(add_key),
-	TOLD(request_key),
-	TOLD(modify_ldt),
-	TOLD(lookup_dcookie),
+	NOTIFY(bpf),
+	NOTIFY(perf_event_open),
+	NOTIFY(userfaultfd),
+	NOTIFY(keyctl),
+	NOTIFY(add_key),
+	NOTIFY(request_key),
+	NOTIFY(modify_ldt),
+	NOTIFY(lookup_dcookie),
 
 	/* The machine itself. */
-	TOLD(kexec_load),
-	TOLD(kexec_file_load),
-	TOLD(init_module),
-	TOLD(finit_module),
-	TOLD(delete_module),
-	TOLD(reboot),
-	TOLD(swapon),
-	TOLD(swapoff),
-	TOLD(acct),
-	TOLD(quotactl),
-	TOLD(quotactl_fd),
-	TOLD(settimeofday),
-	TOLD(clock_settime),
-	TOLD(adjtimex),
-	TOLD(clock_adjtime),
-	TOLD(sethostname),
-	TOLD(setdomainname),
-	TOLD(syslog),
-	TOLD(iopl),
-	TOLD(ioperm),
-	TOLD(vhangup),
+	NOTIFY(kexec_load),
+	NOTIFY(kexec_file_load),
+	NOTIFY(init_module),
+	NOTIFY(finit_module),
+	NOTIFY(delete_module),
+	NOTIFY(reboot),
+	NOTIFY(swapon),
+	NOTIFY(swapoff),
+	NOTIFY(acct),
+	NOTIFY(quotactl),
+	NOTIFY(quotactl_fd),
+	NOTIFY(settimeofday),
+	NOTIFY(clock_settime),
+	NOTIFY(adjtimex),
+	NOTIFY(clock_adjtime),
+	NOTIFY(sethostname),
+	NOTIFY(setdomainname),
+	NOTIFY(syslog),
+	NOTIFY(iopl),
+	NOTIFY(ioperm),
+	NOTIFY(vhangup),
 
 	/* Typing into a terminal. */
-	TOLD_IF(ioctl, IS32(1, TIOCSTI)),
-	TOLD_IF(ioctl, IS32(1, TIOCLINUX)),
-	TOLD_IF(ioctl, IS32(1, TIOCSETD)),
+	NOTIFY_IF(ioctl, IS32(1, TIOCSTI)),
+	NOTIFY_IF(ioctl, IS32(1, TIOCLINUX)),
+	NOTIFY_IF(ioctl, IS32(1, TIOCSETD)),
 
 	/* Sockets, beyond the families: those are rows of filter.c. */
-	TOLD_IF(socket, TYPE_IS(1, SOCK_RAW)),
-	TOLD_IF(socket, TYPE_IS(1, SOCK_RDM)),
-	TOLD_IF(socket, TYPE_IS(1, TYPE_DCCP)),
-	TOLD_IF(socket, TYPE_IS(1, SOCK_PACKET)),
-	TOLD_IF2(socket, IS32(0, AF_INET), TYPE_IS(1, SOCK_SEQPACKET)),
-	TOLD_IF2(socket, IS32(0, AF_INET6), TYPE_IS(1, SOCK_SEQPACKET)),
-	TOLD_IF(socket, IS32(2, PROTOCOL_MPTCP)),
-	TOLD_IF(socket, IS32(2, PROTOCOL_SCTP)),
-	TOLD_IF(socket, IS32(2, PROTOCOL_DCCP)),
+	NOTIFY_IF(socket, TYPE_IS(1, SOCK_RAW)),
+	NOTIFY_IF(socket, TYPE_IS(1, SOCK_RDM)),
+	NOTIFY_IF(socket, TYPE_IS(1, TYPE_DCCP)),
+	NOTIFY_IF(socket, TYPE_IS(1, SOCK_PACKET)),
+	NOTIFY_IF2(socket, IS32(0, AF_INET), TYPE_IS(1, SOCK_SEQPACKET)),
+	NOTIFY_IF2(socket, IS32(0, AF_INET6), TYPE_IS(1, SOCK_SEQPACKET)),
+	NOTIFY_IF(socket, IS32(2, PROTOCOL_MPTCP)),
+	NOTIFY_IF(socket, IS32(2, PROTOCOL_SCTP)),
+	NOTIFY_IF(socket, IS32(2, PROTOCOL_DCCP)),
 	/* One end of such a pair can send to any path; RAW is DGRAM there. */
-	TOLD_IF(socketpair, TYPE_IS(1, SOCK_DGRAM)),
-	TOLD_IF(socketpair, TYPE_IS(1, SOCK_RAW)),
-	TOLD_IF(socketpair, IS_NOT(0, AF_UNIX)),
+	NOTIFY_IF(socketpair, TYPE_IS(1, SOCK_DGRAM)),
+	NOTIFY_IF(socketpair, TYPE_IS(1, SOCK_RAW)),
+	NOTIFY_IF(socketpair, IS_NOT(0, AF_UNIX)),
 
 	/* A file that runs as its owner would be left behind on the host's disk. */
 	SET_ID_BITS(chmod, 1),
@@ -181,9 +181,9 @@ static const struct ar_filter_rule bounded[] = {
 };
 
 static const struct ar_filter_rule danger[] = {
-	TOLD_IF(ioctl, IS32(1, TIOCSTI)),
-	TOLD_IF(ioctl, IS32(1, TIOCLINUX)),
-	TOLD_IF(ioctl, IS32(1, TIOCSETD)),
+	NOTIFY_IF(ioctl, IS32(1, TIOCSTI)),
+	NOTIFY_IF(ioctl, IS32(1, TIOCLINUX)),
+	NOTIFY_IF(ioctl, IS32(1, TIOCSETD)),
 };
 
 struct ar_filter_rules ar_filter_rules(enum ar_filter_kind kind)

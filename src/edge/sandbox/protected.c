@@ -27,7 +27,7 @@ static const char *const usual[] = {
 	".agents",
 };
 
-/* commondir: whoever makes one moves hooks and configuration elsewhere. */
+/* commondir: creating one moves hooks and configuration elsewhere. */
 static const char *const of_a_gitdir[] = { "hooks", "config", "config.worktree", "commondir" };
 
 struct search {

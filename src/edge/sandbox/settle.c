@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Files with the names that thieves look for; empty, and to open one is told. */
+/* Decoys: empty files with the names of credential files; opening one is reported. */
 static const char *const decoys[] = {
 	AR_ROOTS_HOME "/.ssh/id_rsa",
 	AR_ROOTS_HOME "/.ssh/id_ed25519",
@@ -119,7 +119,7 @@ static enum ar_status settle_workspace(struct settling *t)
 		rc = check_workspace(t, real);
 	if (rc == AR_OK)
 		rc = check_owner(t, &st);
-	/* Without a boundary there is no mount to map ids: it runs as whoever owns the files. */
+	/* Without a boundary there is no mount to map ids: it runs as the owner of the files. */
 	if (rc == AR_OK && ar_profile_is_danger(t->profile) && t->plan->backend == AR_PLAN_ROOT) {
 		t->plan->uid = st.st_uid;
 		t->plan->gid = st.st_gid;
@@ -218,7 +218,7 @@ static enum ar_status settle_arguments(struct settling *t)
 	return AR_OK;
 }
 
-/* Without a boundary it is in the home of whoever it runs as. */
+/* Without a boundary it is in the home of the user it runs as. */
 static struct ar_str home_of(const struct settling *t, struct ar_str *ret_user)
 {
 	char text[4096];

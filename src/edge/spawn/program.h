@@ -1,5 +1,5 @@
 /* Starts a program: which descriptors it gets, where it stands, signals as a program expects them. What it is
- * for, how it is watched and who ends it is left to whoever starts it. No state; loop thread. */
+ * for, how it is watched and who ends it is left to the caller. No state; loop thread. */
 #ifndef AR_SPAWN_PROGRAM_H
 #define AR_SPAWN_PROGRAM_H
 

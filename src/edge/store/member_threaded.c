@@ -9,7 +9,7 @@ static struct ar_member_threaded *threaded_of(struct ar_member *m)
 	return AR_CONTAINER_OF(m, struct ar_member_threaded, member);
 }
 
-/* Waits for a beat; NULL when there will be none any more. */
+/* Waits for a heartbeat; NULL when there will be none any more. */
 static struct ar_member_beat *wait_for_heartbeat(struct ar_member_threaded *t)
 {
 	struct ar_member_beat *b;
@@ -69,7 +69,7 @@ static void member_poll(struct ar_member *member)
 		b->done(b);
 }
 
-/* True when a beat was under way: its done() may have submitted another. */
+/* True when a heartbeat was under way: its done() may have submitted another. */
 static bool finish_one(struct ar_member_threaded *t)
 {
 	bool is_busy;

@@ -1,6 +1,7 @@
-/* What an engine's membership shares with store_threaded.h in kind, not in use: a queue of one beat and a
- * thread of its own, so that no beat waits behind a batch. `lock` guards the queue; the engine's part is the
- * thread's alone. An engine embeds this as its first member and gives a function that does a beat. */
+/* What an engine's membership shares with store_threaded.h in kind, not in use: a queue of one
+ * heartbeat and a thread of its own, so that no heartbeat waits behind a batch. `lock` guards the
+ * queue; the engine's part is the thread's alone. An engine embeds this as its first member and gives a
+ * function that does a heartbeat. */
 #ifndef AR_EDGE_STORE_MEMBER_THREADED_H
 #define AR_EDGE_STORE_MEMBER_THREADED_H
 

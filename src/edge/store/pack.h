@@ -26,7 +26,7 @@ struct ar_pack_dictionaries;
 /* The working memory of one thread. */
 struct ar_packer;
 
-/* A value that another thread packed, in a list of such; the value is told by where it stands. */
+/* A value that another thread packed, in a list of such; its position identifies the value. */
 struct ar_packed_ahead {
 	const struct ar_packed_ahead *next;
 	struct ar_str value, packed;

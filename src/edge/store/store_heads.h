@@ -1,5 +1,5 @@
 /* Newest sequence per session, so that an append needs no lookup. Bounded: it forgets everything when it is
- * full, and whoever keeps one clears it when a transaction failed. One thread's. */
+ * full, and its owner clears it when a transaction failed. One thread's. */
 #ifndef AR_EDGE_STORE_HEADS_H
 #define AR_EDGE_STORE_HEADS_H
 

@@ -1,5 +1,5 @@
 /* Constructors of the stores behind port/store.h: SQLite for one machine, PostgreSQL for many, memory
- * for tests and simulation, and a decorator that injects weather. The port is the contract; what
+ * for tests and simulation, and a decorator that injects faults. The port is the contract; what
  * follows is only what differs by engine.
  *
  * Every store is driven by one thread (submit, poll, close). SQLite and PostgreSQL work on two threads
@@ -14,7 +14,7 @@
 #include "store.h"
 
 /* A commit failed so that nobody can say whether it is stored: the write-ahead log has it, and may
- * not have reached the disk. Only opening the store again tells. So this is to end the process
+ * not have reached the disk. Only opening the store again shows which. So this is to end the process
  * before anyone is answered; where it returns, or is NULL, this write and all after it end
  * AR_E_DOUBT. From the writer's thread. */
 typedef void ar_store_doubt_fn(void *arg, const char *why);
@@ -41,7 +41,7 @@ struct ar_store_postgres_options {
 	struct ar_store_password password; /* wins over one in conninfo */
 	/* whose epoch it is; NULL for "node-1". Two open stores of one node fence each other. */
 	const char *node;
-	/* tells this process from others of the same id: random, its lowest 63 bits count */
+	/* distinguishes this process from others of the same id: random, its lowest 63 bits count */
 	uint64_t instance;
 	bool is_rejoin; /* only if no other instance has taken the id since: AR_E_EXISTS then */
 	ar_store_wake_fn *wake; /* called from the store's threads; NULL for none */
@@ -56,7 +56,8 @@ struct ar_store_postgres_options {
 };
 
 struct ar_member_options {
-	uint32_t lease_ms; /* a node whose beat stands still for so long is lost; no beat takes much longer */
+	/* a node without a new heartbeat for so long is lost; no heartbeat takes much longer */
+	uint32_t lease_ms;
 	ar_store_wake_fn *wake; /* called from the member's thread; NULL for none */
 	void *wake_arg;
 };
@@ -106,8 +107,8 @@ bool ar_store_postgres_is_in_clear(const struct ar_store *s);
 bool ar_store_postgres_is_unverified(const char *conninfo);
 
 /* The node's part in the cluster that shares the database of `s`, which is a PostgreSQL store and is
- * closed after it. A connection and a thread of its own, so that no beat waits behind a batch; it
- * connects with the first beat. */
+ * closed after it. A connection and a thread of its own, so that no heartbeat waits behind a batch; it
+ * connects with the first heartbeat. */
 AR_MUST_USE enum ar_status ar_store_postgres_member(struct ar_store *s, const struct ar_member_options *o,
 						    struct ar_member **ret, struct ar_error *err);
 

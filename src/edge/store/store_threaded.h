@@ -70,7 +70,7 @@ AR_MUST_USE enum ar_status ar_store_threaded_start(struct ar_store_threaded *t, 
 /* Ends the threads, if they run, and disposes: for an open that failed. close() does it after the rest. */
 void ar_store_threaded_free(struct ar_store_threaded *t);
 
-/* Whether close() waits: weather is then waited for with less patience. Any thread. */
+/* Whether close() waits: waiting for the end of an outage is then shorter. Any thread. */
 bool ar_store_threaded_closing(const struct ar_store_threaded *t);
 
 /* Writes submitted and not yet served. Any thread. */

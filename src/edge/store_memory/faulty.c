@@ -1,4 +1,4 @@
-/* Weather on demand in front of another store: operations are held back for some polls, overtake those of
+/* Fault injection in front of another store: operations are held back for some polls, overtake those of
  * other sessions, or fail unwritten. Everything is decided on the way in, from the seed; what has reached
  * the inner store is left alone, so an append that was committed never reports AR_E_IO. Single-threaded,
  * like the store inside. */

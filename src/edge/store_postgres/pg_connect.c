@@ -1,4 +1,4 @@
-/* Getting a connection: defaults that notice a dead peer, what a session is told, and sentences that help
+/* Getting a connection: defaults that notice a dead peer, the settings of a session, and sentences that help
  * when it does not come about. Any thread, before the link is in use. */
 #include "pg_link.h"
 

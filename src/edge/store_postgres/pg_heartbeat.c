@@ -1,8 +1,8 @@
-/* One beat: a transaction that says we are alive, does what was decided after the last one, and reads the
- * table. Statements go one by one, each waited for: so whatever becomes of a beat whose connection broke, it
- * holds our row of node_beat from its second statement on, and the next beat waits for it there. What must be
- * true of other rows is looked at after they are locked, in a statement of its own: one that waits for a lock
- * goes on with what it saw before. Member thread. */
+/* One heartbeat: a transaction that says we are alive, does what was decided after the last one, and
+ * reads the table. Statements go one by one, each waited for: so whatever becomes of a heartbeat whose
+ * connection broke, it holds our row of node_beat from its second statement on, and the next heartbeat
+ * waits for it there. What must be true of other rows is looked at after they are locked, in a
+ * statement of its own: one that waits for a lock goes on with what it saw before. Member thread. */
 #include "pg_member.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static const struct ar_pg_args no_args;
 
-/* The order of every transaction here: our node row, our beat, lost nodes by id, partitions by id. */
+/* The order of every transaction here: our node row, our heartbeat, lost nodes by id, partitions by id. */
 static const char own_fence[] = "SELECT 1 FROM node WHERE id = $1 AND epoch = $2 FOR SHARE";
 
 static const char update_heartbeat[] =
@@ -144,7 +144,7 @@ static void end_connections_of(struct ar_pg_member *m, const struct ar_member_no
 }
 
 /* The epoch of a node whose transaction stays open, because its network is cut or its machine stands still,
- * cannot be ended: its connections are, and the next beat tries again. This one's fault is what it
+ * cannot be ended: its connections are, and the next heartbeat tries again. This one's fault is what it
  * reports. */
 static enum ar_status break_loose(struct ar_pg_member *m, const struct ar_member_beat *b)
 {
@@ -318,8 +318,8 @@ static ar_usec now(void)
 	return ar_clock_system()->mono(ar_clock_system());
 }
 
-/* A connection that went bad since the last beat costs a new one, not the beat: nothing was done on it yet.
- * Not so one that kept us waiting until the end. */
+/* A connection that went bad since the last heartbeat costs a new one, not the heartbeat: nothing was
+ * done on it yet. Not so one that kept us waiting until the end. */
 static enum ar_status begin(struct ar_pg_member *m)
 {
 	static const char text[] = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";

@@ -277,7 +277,7 @@ enum ar_pg_fault ar_pg_turn(struct ar_pg *pg)
 	return pg->fault;
 }
 
-/* A transaction that failed stays open until it is told to end. */
+/* A transaction that failed stays open until ROLLBACK. */
 static void roll_back(struct ar_pg *pg)
 {
 	enum ar_pg_fault fault = pg->fault;

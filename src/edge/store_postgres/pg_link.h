@@ -52,11 +52,11 @@ struct ar_pg {
 
 AR_BEGIN_DECLS
 
-/* `agentd <node>`: how a node's connections are found on the server. A long id is cut and told apart by its
+/* `agentd <node>`: how a node's connections are found on the server. A long id is cut and made unique by its
  * hash. */
 void ar_pg_application(struct ar_str node, char ret[AR_PG_APPLICATION + 1]);
 
-/* Connects and sets what a session has to be told. AR_E_INVALID: not a connection string; AR_E_UNAVAILABLE
+/* Connects and applies the settings of a session. AR_E_INVALID: not a connection string; AR_E_UNAVAILABLE
  * with a sentence that says what to check, and never the password. */
 AR_MUST_USE enum ar_status ar_pg_connect(struct ar_pg *pg, const struct ar_pg_target *to,
 					 struct ar_error *err);

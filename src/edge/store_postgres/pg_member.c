@@ -1,4 +1,4 @@
-/* The membership port on PostgreSQL: what it consists of, opened and taken down. What a beat does is in
+/* The membership port on PostgreSQL: what it consists of, opened and taken down. What a heartbeat does is in
  * pg_heartbeat.c; queue and thread are in member_threaded.c. */
 #include "pg_member.h"
 

@@ -1,13 +1,13 @@
-/* Inside of the member: its connection, and what a beat works with. pg_member.c opens it, pg_heartbeat.c is
- * the transaction; queue and thread are member_threaded.h's. Everything here is the member thread's once it
- * runs. */
+/* Inside of the member: its connection, and what a heartbeat works with. pg_member.c opens it,
+ * pg_heartbeat.c is the transaction; queue and thread are member_threaded.h's. Everything here is the
+ * member thread's once it runs. */
 #ifndef AR_EDGE_STORE_PG_MEMBER_H
 #define AR_EDGE_STORE_PG_MEMBER_H
 
 #include "member_threaded.h"
 #include "pg_link.h"
 
-/* What a beat reads, kept apart until its transaction is durable. */
+/* What a heartbeat reads, kept apart until its transaction is durable. */
 struct ar_pg_roster {
 	struct ar_member_node nodes[AR_NODES_MAX];
 	size_t node_count;
@@ -26,8 +26,8 @@ struct ar_pg_member {
 
 AR_BEGIN_DECLS
 
-/* Does the beat and fills in what came back. AR_E_FENCED, or AR_E_IO for anything that may be better next
- * time; not much later than a lease in any case. */
+/* Does the heartbeat and fills in what came back. AR_E_FENCED, or AR_E_IO for anything that may be
+ * better next time; not much later than a lease in any case. */
 void ar_pg_heartbeat(struct ar_pg_member *m, struct ar_member_beat *b);
 
 AR_END_DECLS

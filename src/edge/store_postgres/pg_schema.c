@@ -58,8 +58,8 @@ static const char actions[] =
 	"CREATE INDEX action_pending_account ON action (account, created, action) WHERE pending;"
 	"CREATE INDEX action_pending_session ON action (session, created, action) WHERE pending;";
 
-/* Whose a session is. What is there belongs to an installation that had no tenants, and so does what a
- * node of the version before writes meanwhile. */
+/* The tenant of a session. Existing sessions belong to an installation that had no tenants, and so does
+ * what a node of the version before writes meanwhile. */
 static const char tenants[] =
 	"ALTER TABLE session ADD COLUMN tenant bytea NOT NULL DEFAULT 'local'::bytea;"
 	"CREATE INDEX session_tenant ON session (tenant, session);"
@@ -179,7 +179,7 @@ static enum ar_status store_least_version(struct ar_pg *pg, uint64_t version, st
 	return ar_pg_execute(pg, text, err);
 }
 
-/* Whether whoever wrote a newer schema says that this program can work on it. */
+/* Whether a newer schema says that this program can work on it. */
 static bool knows_enough(struct ar_pg *pg)
 {
 	uint64_t least = 0;

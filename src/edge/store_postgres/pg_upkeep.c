@@ -66,7 +66,7 @@ static bool find_old(struct ar_postgres *s, struct ar_store_upkeep *op, const st
 	return ar_pg_turn(&s->writer) == AR_PG_FINE;
 }
 
-/* The keys become those that are still old under our lock; they are the ids that the caller hears of. */
+/* The keys become those that are still old under our lock; they are the ids that the caller gets. */
 static bool lock_old(struct ar_postgres *s, struct ar_store_upkeep *op, struct ar_pg_array *keys)
 {
 	struct ar_pg_args args = { 0 };
@@ -240,7 +240,7 @@ static enum ar_status until_done(struct ar_postgres *s, part_fn *part, struct ar
 	return op->op.err.status = AR_E_IO;
 }
 
-/* The beats of the node write all the time; here it is enough that the writer has its connection and its
+/* The heartbeats of the node write all the time; here it is enough that the writer has its connection and its
  * epoch. */
 static enum ar_pg_fault probe(struct ar_postgres *s, struct ar_store_upkeep *op,
 			      const struct ar_store_walk *w)

@@ -179,7 +179,7 @@ static enum ar_status walk(struct ar_sql *q, struct ar_store_read *op, const str
 		if (st)
 			return op->row_count ? AR_OK : st;
 	}
-	/* Weather, which the end of the statement tells: nothing is known to be missing */
+	/* An outage, which the end of the statement reports: nothing is known to be missing */
 	if (q->rc != SQLITE_DONE)
 		return AR_OK;
 	op->at_end = op->backward ? w.next == 0 : true;

@@ -1,4 +1,4 @@
-/* The file itself: tables, version, what a connection has to be told, and the rows that are written at
+/* The file itself: tables, version, the settings of a connection, and the rows that are written at
  * open (epoch, runtime id, dictionary). Runs on the opening thread before the store's threads exist. */
 #include "sqlite.h"
 
@@ -12,7 +12,7 @@
  * takes away or changes what they use raises it to its own number. It is kept in the file, so that a
  * program from before a migration may start again. */
 #define LEAST_VERSION 7
-#define APPLICATION_ID 0x41675274 /* "AgRt": tells our files from any other database */
+#define APPLICATION_ID 0x41675274 /* "AgRt": marks our files among other databases */
 
 /* log: an ordinary table with a composite key; measured faster than WITHOUT ROWID for bodies of this size,
  * and a second index would cost a third of the throughput. */
@@ -61,7 +61,7 @@ static const char actions[] =
 	"CREATE INDEX action_pending_account ON action (account, created, action) WHERE pending = 1;"
 	"CREATE INDEX action_pending_session ON action (session, created, action) WHERE pending = 1;";
 
-/* Whose a session is. What is there belongs to an installation that had no tenants. */
+/* The tenant of a session. Existing sessions belong to an installation that had no tenants. */
 static const char tenants[] =
 	"ALTER TABLE session ADD COLUMN tenant TEXT NOT NULL DEFAULT 'local';"
 	"CREATE INDEX session_tenant ON session (tenant, session);"
@@ -118,7 +118,7 @@ static enum ar_status query_int(struct ar_db *db, const char *text, int64_t *ret
 	return finish(&q, err);
 }
 
-/* Whether whoever wrote a newer schema says that this program can work on it. */
+/* Whether a newer schema says that this program can work on it. */
 static bool knows_enough(struct ar_db *db)
 {
 	int64_t least = 0;

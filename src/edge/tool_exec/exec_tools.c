@@ -193,7 +193,7 @@ static void start_call(struct ar_tool_source *s, struct ar_tool_call *call)
 	AR_ASSERT(uv_timer_start(&t->later, on_later, 0, 0) == 0);
 }
 
-/* The process of a call is ended by the runtime, which then tells its end; without one there is nothing to
+/* The process of a call is ended by the runtime, which then reports its end; without one there is nothing to
  * wait for. */
 static void cancel_call(struct ar_tool_source *s AR_UNUSED, struct ar_tool_call *call)
 {

@@ -1,6 +1,6 @@
 /* Tools that run commands: shell, terminal_open, process_write, process_read, process_stop, as one source of
  * port/tool.h. It starts nothing itself: it says what process it wants, and the runtime launches it inside
- * the sandbox profile that was settled, records it, and tells its end. A command as text is one argument of
+ * the sandbox profile that was settled, records it, and reports its end. A command as text is one argument of
  * bash (or sh); no shell text is ever built here.
  *
  * Everything is called on the loop thread. */

@@ -159,7 +159,7 @@ static struct tried read_tried(struct ar_json_parser *parser, struct ar_str json
 	return t;
 }
 
-/* The same is told first when it happens and at the end with its count: the last word counts. */
+/* The same violation is reported when it happens and at the end with its count; the last report counts. */
 static bool is_repeated(const struct tried *tried, size_t i, size_t count)
 {
 	for (size_t later = i + 1; later < count; later++) {

@@ -3,7 +3,8 @@
  *   plan -> spawn agent-init -> READY (descriptors, what the kernel says) -> GO -> output ... EXIT -> done ->
  *   its process is waited for -> free
  *
- * The end is told when the program has exited and its output has ended, or when agent-init itself is gone. */
+ * The end is reported when the program has exited and its output has ended, or when
+ * agent-init itself is gone. */
 #include "contained.h"
 
 #include "boundary_text.h"
@@ -30,12 +31,12 @@ struct ar_contained {
 	uv_poll_t socket, exit;
 	struct ar_violation_listener violations;
 	uv_pipe_t out, err;
-	uv_timer_t later; /* tells a failed start when the loop runs; kills what does not stop */
+	uv_timer_t later; /* reports a failed start when the loop runs; kills what does not stop */
 	size_t handles; /* not closed yet */
 	struct ar_buf output, stderr_text;
 	char *read_buf;
 	size_t output_max;
-	void (*done)(void *arg, const struct ar_contained_end *end); /* NULL: told, or nobody listens */
+	void (*done)(void *arg, const struct ar_contained_end *end); /* NULL: already called, or not wanted */
 	void *arg;
 	struct ar_contained_end end;
 	bool is_planned, is_ready, output_ended, is_stopped;

@@ -222,7 +222,7 @@ enum ar_status ar_http_url(const struct ar_http_plan *p, struct ar_json args, ch
 	struct ar_buf url = { .cap = 1u << 20 };
 	enum ar_status status = AR_OK;
 
-	/* A fragment is for whoever shows a page. */
+	/* A fragment is for the program that shows a page. */
 	(void)ar_str_split(ar_str_from(p->url), '#', &rest);
 	while (!ar_str_absent(rest) && !status) {
 		rest = next_member(rest, &before, &name);
@@ -279,7 +279,7 @@ struct curl_slist *ar_http_headers(const struct ar_http_plan *p, const struct ar
 		add_header(&list, p, "Content-Type", AR_STR("application/json"));
 	add_header(&list, p, "Accept", AR_STR("application/json, text/*;q=0.9, */*;q=0.5"));
 	add_header(&list, p, "User-Agent", AR_STR("agent-runtime/" AR_VERSION));
-	/* The same for every try of one call: a service can tell a repeat from a second wish. */
+	/* The same for every try of one call: a service can distinguish a retry from a second call. */
 	add_header(&list, p, "Idempotency-Key",
 		   ar_str_absent(scope->operation_id) ? scope->tool_call_id : scope->operation_id);
 	add_header(&list, p, "X-AgentRuntime-Session", scope->session_id);

@@ -1,5 +1,5 @@
 /* Recognises loopback names and addresses. A page from elsewhere that was rebound to 127.0.0.1 still sends
- * its own name in Host and Origin, which is how it is told apart. Pure functions, any thread. */
+ * its own name in Host and Origin, which identifies it. Pure functions, any thread. */
 #include "loopback.h"
 
 #include <arpa/inet.h>

@@ -27,7 +27,7 @@ struct ar_http_request {
 	struct ar_buf text; /* reply that we made ourselves */
 	struct ar_reply reply;
 	uint64_t arrived; /* milliseconds */
-	uint64_t began; /* nanoseconds; 0 when nobody is told how long it took */
+	uint64_t began; /* nanoseconds; 0 when its duration is not reported */
 	uint64_t retry_at;
 	struct ar_list settle; /* in server->settling while it waits for an owner */
 	char retry_after[12]; /* seconds, where that is known; empty: a moment */

@@ -222,7 +222,7 @@ static enum ar_status open_tls(struct ar_http_server *s, const struct ar_http_op
 	return AR_OK;
 }
 
-/* The other nodes know this one by the host of the address that they are told. An address can be seen
+/* The other nodes know this one by the host of the address that is advertised. An address can be seen
  * on a connection that comes in, a name cannot: then all nodes need a name in common. */
 static enum ar_status find_own_host(const struct ar_http_options *o, char ret[AR_HOST_MAX],
 				    struct ar_error *err)

@@ -63,7 +63,7 @@ struct ar_http_server {
 	struct ar_deadlines deadlines;
 	struct ar_list links;
 	struct ar_peer_users users;
-	struct ar_auth *auth; /* NULL: whoever gets here is the operator */
+	struct ar_auth *auth; /* NULL: every caller is the operator */
 	struct ar_list admissions; /* those whose credentials are checked again */
 	uint64_t next_check; /* milliseconds */
 	struct ar_list streams; /* those that have something to write */
@@ -120,7 +120,7 @@ void ar_h1_spares_fini(struct ar_http_server *s);
 
 /* ---- listener.c ---- */
 
-/* is_guarded: whoever comes has to show who it is. Without that and TLS only loopback is served. */
+/* is_guarded: every caller has to authenticate. Without that and TLS only loopback is served. */
 AR_MUST_USE enum ar_status ar_listener_open_tcp(struct ar_http_server *s, const char *address,
 						bool is_guarded, struct ar_error *err);
 AR_MUST_USE enum ar_status ar_listener_open_unix(struct ar_http_server *s, const char *path,
@@ -132,7 +132,7 @@ AR_MUST_USE enum ar_status ar_listener_open_cluster(struct ar_http_server *s, co
 /* Whether the address may be one of this node for others; `setting` is where it comes from. */
 AR_MUST_USE enum ar_status ar_listener_check_cluster(const struct ar_http_server *s, const char *address,
 						     const char *setting, struct ar_error *err);
-/* A socket that listens already, given by whoever started us; &s->tcp or &s->local by its family. Who
+/* A socket that listens already, given by the parent process; &s->tcp or &s->local by its family. Who
  * may reach a unix socket is the giver's business; TCP is held to the same rules as an address. */
 AR_MUST_USE enum ar_status ar_listener_take(struct ar_http_server *s, struct ar_listener *l, int fd,
 					    bool is_guarded, struct ar_error *err);

@@ -21,7 +21,7 @@ struct ar_sse {
 	struct ar_subscription sub;
 	struct ar_carrier *carrier;
 	struct ar_list node; /* in server->streams while there is something to do */
-	struct ar_error *why; /* it ended; NULL: for no reason that was told */
+	struct ar_error *why; /* it ended; NULL: no reason is known */
 	struct ar_following *following; /* of a channel; else NULL */
 	unsigned retry_ms;
 	bool is_live; /* subscribed and counted */
@@ -80,7 +80,8 @@ static const struct ar_subscription_vtable callbacks = { on_opened, on_ready, on
 
 /* ---- life ---- */
 
-/* What its channel is told: a reader that fell behind was cut by us, one that we ask to come back was not. */
+/* The reason for its channel: a reader that fell behind was cut by us, one that we ask
+ * to come back was not. */
 static enum ar_leave why_left(const struct ar_sse *s)
 {
 	if (s->carrier->is_stuck)
@@ -140,7 +141,7 @@ static void subscribe(struct ar_sse *s)
 		s->following = call.following;
 		return;
 	}
-	/* Nothing is passed on twice: a peer is told, and looks again itself. */
+	/* Nothing is passed on twice: a peer gets the refusal and looks up the owner itself. */
 	if (err.code != AR_ERR_NOT_OWNER || c->source->is_peer)
 		refuse_stream(s, &err);
 	else if (call.place == AR_PLACE_PEER)

@@ -1,4 +1,4 @@
-/* What an answer leaves behind for whoever looks for a request later: an id that client and log
+/* What an answer leaves behind for a later search for the request: an id that client and log
  * share, and a report to the host. The id is the client's X-Request-Id when that is a plain
  * short word, otherwise made here; it goes back in the head of the answer when the client sent
  * one or the answer is an error. It is not in the body: bodies of refusals are the same for

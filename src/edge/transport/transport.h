@@ -38,7 +38,7 @@ struct ar_http_ops {
 	bool (*is_store_out)(void *arg); /* the store cannot be reached, or takes no writes */
 	void (*metrics)(void *arg, struct ar_buf *out); /* writes the text of GET /metrics */
 	void (*answered)(void *arg, const struct ar_http_answered *a);
-	int answered_from; /* the lowest HTTP status that it is told of */
+	int answered_from; /* the lowest HTTP status that is reported */
 	/* Connections are turned away for want of descriptors from now on, or no longer. */
 	void (*strained)(void *arg, bool is_strained);
 	/* Asked as a large body goes on coming in, with the bytes that came: whether memory is short.
@@ -70,7 +70,7 @@ struct ar_http_cluster_tls {
 struct ar_http_options {
 	struct ar_control *control;
 	bool is_embedded; /* it may serve local calls alone, and SIGPIPE is the owner's matter */
-	struct ar_auth *auth; /* asked about every request; NULL: whoever gets here is the operator */
+	struct ar_auth *auth; /* asked about every request; NULL: every caller is the operator */
 	/* sockets that listen already, instead of listen and socket_path; 0 = none. Taken over. */
 	int listen_fd, socket_fd;
 	/* "127.0.0.1:7717", "[::1]:0"; NULL = no TCP. An address that is not loopback
@@ -89,7 +89,8 @@ struct ar_http_options {
 	/* where other nodes reach us, "10.0.0.1:7718"; NULL = none. An address that is not
 	 * loopback needs cluster_tls. */
 	const char *cluster_listen;
-	const char *cluster_advertise; /* what other nodes are told instead; NULL or empty = cluster_listen */
+	/* the address for other nodes instead; NULL or empty = cluster_listen */
+	const char *cluster_advertise;
 	/* text that nodes of one machine show each other, not sent with cluster_tls; NULL = no cluster */
 	const char *peer_key;
 	struct ar_http_cluster_tls cluster_tls;

@@ -1,4 +1,4 @@
-/* git_status: branch and changed files, as git tells them. Running git is git.c's. */
+/* git_status: branch and changed files, as git reports them. Running git is git.c's. */
 #include "git/git.h"
 
 #include <string.h>

@@ -78,7 +78,7 @@ bool ar_repository_has(const struct ar_changes *c, const struct ar_change *f)
 	       (!is_root(c, f->folder) && is_layout(f->folder, "../"));
 }
 
-/* ---- what whoever owns the workspace asks for ---- */
+/* ---- requests of the owner of the workspace ---- */
 
 static bool on_found(void *arg, const char *what, const char *path)
 {

@@ -23,7 +23,7 @@ struct ar_patch_hunk {
 	struct ar_patch_hunk *next;
 	size_t number; /* in its file, from 1 */
 	size_t line; /* of the patch, from 1 */
-	bool has_start; /* old_start was told */
+	bool has_start; /* the patch gives old_start */
 	size_t old_start, old_count, new_count;
 	struct ar_str anchor; /* a line of the file that stands before it; absent: none */
 	bool is_at_end; /* of the file */

@@ -1,5 +1,5 @@
 /* Everything below a folder, in one order: by name, bytes compared, a folder before what is in it. Links are
- * shown, never followed. What it may visit, and how deep, is capped; what was left out can be told. */
+ * shown, never followed. What it may visit, and how deep, is capped; what was left out can be reported. */
 #ifndef AR_FILES_WALK_H
 #define AR_FILES_WALK_H
 

@@ -1,5 +1,5 @@
 /* What a call is about to change: files read whole, their new contents made in memory, then all put in place
- * together. Each file is replaced by a rename in its own folder, so that whoever reads it, or a machine that
+ * together. Each file is replaced by a rename in its own folder, so that a reader, or a machine that
  * dies, finds the old or the new one, never a part; when one of several cannot be replaced, those before it
  * are put back. What was there before goes into the answer, so that it can be undone.
  *

@@ -87,7 +87,7 @@ static int create_temp(struct ar_change *f)
 	return openat(f->folder, f->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* Whoever may give files away keeps the owner as it was, or takes the folder's for a new one. */
+/* A process that may change owners keeps the owner as it was, or takes the folder's for a new one. */
 static void keep_owner(int fd, const struct ar_change *f)
 {
 	struct stat now, wanted = f->seen;

@@ -1,4 +1,4 @@
-/* undo: files put back as they were before calls changed them. No tool of a model: whoever owns the workspace
+/* undo: files put back as they were before calls changed them. No tool of a model: the owner of the workspace
  * asks for it, with the record of the changes (record.c). A file that is no longer as the call left it is
  * kept as it is, and said so. */
 #include "base64.h"

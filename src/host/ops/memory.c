@@ -20,7 +20,7 @@
 #define LOOK_BYTES (1u << 20)
 #define RELIEF_MS 500 /* between two times that idle sessions and free pages are given up */
 #define RELIEF_SOON_MS \
-	50 /* when the last time brought something: whoever makes sessions fast fills it again soon */
+	50 /* when the last time brought something: a client that creates sessions fast fills it again soon */
 #define SHED_MANY 100
 #define TICK_MS 100
 #define GROUP_MAX 4096

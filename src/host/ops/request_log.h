@@ -17,7 +17,7 @@ struct ar_request_log {
 	uint64_t left_out; /* since the last line */
 };
 
-/* The part of the operations that tells us, by the setting. */
+/* Which requests are logged, by the setting. */
 void ar_request_log_wire(const struct ar_config *c, struct ar_http_ops *ops);
 
 void ar_request_log_write(struct ar_request_log *l, const struct ar_http_answered *a);

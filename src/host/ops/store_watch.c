@@ -9,7 +9,7 @@
 #define TICK_MS 500
 #define FINE_AFTER ((ar_usec)1000000) /* without a failure; an outage that comes and goes is one */
 
-/* A look that comes so late: this process stood still. That no beat was heard meanwhile says nothing
+/* A check that comes so late: this process was stopped. That no heartbeat arrived meanwhile says nothing
  * about the store, until there was time for one. */
 #define LATE ((ar_usec)1500000)
 #define TIME_FOR_BEAT ((ar_usec)2000000)
@@ -102,7 +102,7 @@ static void judge(struct ar_store_watch *w)
 		memcpy(w->why, c->why, sizeof w->why);
 	else if (is_cut && !w->is_out)
 		snprintf(w->why, sizeof w->why,
-			 "no beat of this node has reached the database for cluster.lease_ms");
+			 "no heartbeat of this node has reached the database for cluster.lease_ms");
 	if (has_failed || is_cut || c->is_unwritable || c->is_unreadable)
 		w->failed_at = now();
 	w->seen = c->outages;

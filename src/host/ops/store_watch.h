@@ -1,5 +1,5 @@
 /* Watches whether the store works, for the log, GET /ready and answers: an outage begins with the first
- * operation that fails for the weather (or, in a cluster, when no beat has reached the database for a
+ * operation that fails in an outage (or, in a cluster, when no heartbeat has reached the database for a
  * lease) and ends when none has failed for a while and one has succeeded. While it lasts the store is
  * tried, so that its end is found when nobody asks for anything. Owner: the loop thread. */
 #ifndef AR_HOST_OPS_STORE_WATCH_H

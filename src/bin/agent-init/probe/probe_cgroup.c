@@ -172,7 +172,7 @@ static void get_away(int ready)
 		pause();
 }
 
-/* The pipe ends with its last holder: whoever got away would keep it. */
+/* The pipe ends with its last holder: a process that escaped would keep it open. */
 static bool kill_group(struct ar_probe *p, const struct group *g, int end)
 {
 	char byte;

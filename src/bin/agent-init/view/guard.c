@@ -1,4 +1,4 @@
-/* Carve-outs. A read-only mount alone is not enough: whoever renames its parent gets rid of it. A mount point
+/* Carve-outs. A read-only mount alone is not enough: renaming its parent removes it. A mount point
  * cannot be renamed, so every folder of the chain is made one. Paths are opened beneath the workspace without
  * links; mounts are put on what was opened, never on a name. */
 #include "view/guard.h"

@@ -5,7 +5,7 @@
 #include "init.h"
 
 /* Builds the view of the plan and makes it our root; of danger only /proc is new. Nothing of the host is left
- * in sight but what the plan names. */
+ * visible but what the plan names. */
 int ar_view_build(struct ar_init *in);
 
 /* After the last mount: the root itself is read-only from here on. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define NAMED_MAX 4096 /* of JSON text; longer ones are told without their name */
+#define NAMED_MAX 4096 /* of JSON text; longer ones are reported without their name */
 
 static int hex_value(char c)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SEARCH_MAX (250 * AR_SHIM_MS)
-#define NAMED_MAX 3072 /* bytes of JSON text; of longer paths the beginning is told */
+#define NAMED_MAX 3072 /* bytes of JSON text; longer paths are cut */
 
 void ar_repositories_begin(struct ar_repositories *r)
 {

@@ -58,7 +58,7 @@ struct ar_chat {
 	struct ar_buf running; /* turn that runs, or that is waited for; empty = none */
 	struct ar_buf last; /* the newest turn */
 	struct ar_buf own; /* ids of turns from here that were not seen as facts yet, one per line */
-	struct ar_buf shown_model; /* that was told last */
+	struct ar_buf shown_model; /* that was shown last */
 	int64_t waiting; /* turns in the queue */
 	bool is_interrupted; /* the running turn was asked to stop */
 	ar_usec interrupt_at; /* a Ctrl-C with nothing to stop, monotonic; 0 = none */

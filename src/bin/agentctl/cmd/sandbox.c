@@ -1,6 +1,6 @@
 /* `agentctl sandbox`: what boundaries of commands can be had here, which the daemon's own program finds
  * out; and git repositories that sandboxed commands may have planted in a workspace, which agent-files
- * lists and disables with the rights of whoever asks. No daemon is needed. */
+ * lists and disables with the rights of the caller. No daemon is needed. */
 #include "api.h"
 #include "daemon.h"
 #include "files_program.h"

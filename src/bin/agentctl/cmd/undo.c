@@ -1,6 +1,6 @@
 /* `agentctl undo`: the files that a turn changed, put back as they were. What was changed is on
  * record (changesRef of tool.result); the putting back is agent-files', on this machine and with
- * the rights of whoever asks. */
+ * the rights of the caller. */
 #include "base64.h"
 #include "files_program.h"
 #include "follow.h"

@@ -10,7 +10,7 @@
 enum option { OPTION_ALL, OPTION_REPAIR, OPTION_ACCEPT_LOSS };
 
 /* What is asked for. */
-struct wish {
+struct request {
 	struct ar_str session; /* absent: all */
 	bool repair, accept_loss;
 };
@@ -121,16 +121,16 @@ static void take_page(struct ar_ctl *c, const struct ar_api_reply *reply, struct
 	show_progress(c, t);
 }
 
-static struct ar_str body_of(struct ar_ctl *c, const struct wish *wish, struct ar_str cursor)
+static struct ar_str body_of(struct ar_ctl *c, const struct request *request, struct ar_str cursor)
 {
 	struct ar_buf text = { 0 };
 	struct ar_jw w = ar_jw(&text);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", wish->session);
+	ar_jw_mstr(&w, "sessionId", request->session);
 	ar_jw_mstr(&w, "cursor", cursor);
-	ar_jw_mbool(&w, "repair", wish->repair);
-	if (wish->accept_loss)
+	ar_jw_mbool(&w, "repair", request->repair);
+	if (request->accept_loss)
 		ar_jw_mbool(&w, "acceptLoss", true);
 	ar_jw_mint(&w, "limit", PAGE);
 	ar_jw_close(&w);
@@ -138,7 +138,7 @@ static struct ar_str body_of(struct ar_ctl *c, const struct wish *wish, struct a
 }
 
 /* Page after page; a single session is one page. */
-static enum ar_exit walk(struct ar_ctl *c, const struct wish *wish, struct tally *t)
+static enum ar_exit walk(struct ar_ctl *c, const struct request *request, struct tally *t)
 {
 	struct ar_str cursor = AR_STR_NONE;
 	enum ar_exit exit;
@@ -146,7 +146,7 @@ static enum ar_exit walk(struct ar_ctl *c, const struct wish *wish, struct tally
 	do {
 		struct ar_api_reply reply;
 
-		exit = ar_api_call_within(c, "verify", body_of(c, wish, cursor), VERIFY_MS, &reply);
+		exit = ar_api_call_within(c, "verify", body_of(c, request, cursor), VERIFY_MS, &reply);
 		if (exit == AR_EXIT_OK) {
 			take_page(c, &reply, t);
 			cursor = ar_arena_str(&c->arena, ar_api_str(reply.doc, "nextCursor"));
@@ -179,22 +179,22 @@ static enum ar_exit sum_up(struct ar_ctl *c, const struct tally *t, bool repair)
 static enum ar_exit verify(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	bool all = a->values[OPTION_ALL];
-	struct wish wish = { .repair = a->values[OPTION_REPAIR],
-			     .accept_loss = a->values[OPTION_ACCEPT_LOSS] };
+	struct request request = { .repair = a->values[OPTION_REPAIR],
+				   .accept_loss = a->values[OPTION_ACCEPT_LOSS] };
 	struct tally t = { 0 };
 	enum ar_exit exit = AR_EXIT_OK;
 
 	if (all == (a->count == 1))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl verify --help"),
 				       "verify needs a SESSION or --all");
-	if (all && wish.accept_loss)
+	if (all && request.accept_loss)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl verify SESSION --accept-loss"),
 				       "--accept-loss needs one session");
 	if (!all)
-		exit = ar_resolve_session(c, a->words[0], &wish.session);
+		exit = ar_resolve_session(c, a->words[0], &request.session);
 	if (exit == AR_EXIT_OK)
-		exit = walk(c, &wish, &t);
-	return exit == AR_EXIT_OK ? sum_up(c, &t, wish.repair || wish.accept_loss) : exit;
+		exit = walk(c, &request, &t);
+	return exit == AR_EXIT_OK ? sum_up(c, &t, request.repair || request.accept_loss) : exit;
 }
 
 const struct ar_ctl_command ar_cmd_verify = {

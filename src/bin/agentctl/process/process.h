@@ -16,7 +16,7 @@ struct ar_ctl_process {
  * said on standard error. */
 AR_MUST_USE enum ar_exit ar_process_find(struct ar_ctl *c, const char *word, struct ar_ctl_process *ret);
 
-/* get_session of whoever the id names, with `look` called for each of its processes, oldest first. */
+/* get_session of the session of the id, with `look` called for each of its processes, oldest first. */
 typedef void ar_process_look(void *arg, struct ar_json process, struct ar_json session);
 AR_MUST_USE enum ar_exit ar_process_each(struct ar_ctl *c, struct ar_str session, ar_process_look *look,
 					 void *arg);

@@ -1,7 +1,7 @@
-/* What a tool call wants of a process that lives on: write to it, read what it wrote, end it. Writing
- * and ending go the way of the commands, as facts before anything is done; reading looks at what is
- * in hand, or at what is stored of one that has ended. Answers come later, never from inside the
- * wish. Owner: the loop thread. */
+/* What a tool call asks of a process that keeps running: write to it, read its output, end it. Writing and
+ * ending go the way of the commands, as facts before anything is done; reading uses the output in memory, or
+ * what is stored of a process that has ended. Answers come later, never from inside the call. Owner: the loop
+ * thread. */
 #include "identity.h"
 #include "process/process_priv.h"
 #include "process/record.h"
@@ -13,7 +13,7 @@ struct act {
 	struct ar_live *live;
 	struct ar_arena arena;
 	struct ar_str call;
-	struct ar_tool_act wish;
+	struct ar_tool_act asked;
 	struct ar_engine_request request;
 	union {
 		struct ar_cmd_write_process_stdin_in write;
@@ -95,7 +95,7 @@ static struct ar_str kept_from(const struct ar_keeper *k, uint64_t *offset, stru
 static void read_live(struct act *act, const struct ar_live_process *p)
 {
 	const struct ar_process_output *o = &p->output;
-	uint64_t offset = act->wish.offset;
+	uint64_t offset = act->asked.offset;
 	struct ar_str text = kept_from(&o->text, &offset, &act->arena);
 
 	if (text.len == 0 && !p->has_ended && may_wait(act)) {
@@ -137,8 +137,8 @@ static void read_stored(struct act *act, const struct ar_process_record *r)
 static void read_output(struct ar_timer *t)
 {
 	struct act *act = AR_CONTAINER_OF(t, struct act, timer);
-	const struct ar_live_process *p = ar_process_find(act->live, act->wish.process_id);
-	const struct ar_process_record *r = ar_session_process(&act->live->state, act->wish.process_id);
+	const struct ar_live_process *p = ar_process_find(act->live, act->asked.process_id);
+	const struct ar_process_record *r = ar_session_process(&act->live->state, act->asked.process_id);
 
 	if (p)
 		read_live(act, p);
@@ -150,7 +150,7 @@ static void read_output(struct ar_timer *t)
 		look_later(act, LOOK_AGAIN); /* it is being found again */
 	else
 		answer_call(act, &(struct ar_tool_acted){ .standing = AR_TOOL_PROCESS_RUNNING,
-							  .offset = act->wish.offset });
+							  .offset = act->asked.offset });
 }
 
 /* ---- writing and ending ---- */
@@ -169,7 +169,7 @@ static enum ar_tool_act_standing standing_of(const struct ar_engine_request *r)
 static void decided(struct ar_engine_request *request)
 {
 	struct act *act = AR_CONTAINER_OF(request, struct act, request);
-	const struct ar_process_record *r = ar_session_process(&act->live->state, act->wish.process_id);
+	const struct ar_process_record *r = ar_session_process(&act->live->state, act->asked.process_id);
 	enum ar_tool_act_standing standing = standing_of(request);
 
 	if (standing == AR_TOOL_PROCESS_OVER ||
@@ -188,7 +188,7 @@ static void push_command(struct act *act, enum ar_command command, const void *a
 	ar_inbox_push(act->live, &act->request);
 }
 
-void ar_process_act(struct ar_live *l, struct ar_str call, const struct ar_tool_act *wish)
+void ar_process_act(struct ar_live *l, struct ar_str call, const struct ar_tool_act *asked)
 {
 	struct act *act = ar_new0(sizeof(*act));
 	struct ar_clock *clock = l->engine->o.clock;
@@ -196,23 +196,23 @@ void ar_process_act(struct ar_live *l, struct ar_str call, const struct ar_tool_
 
 	act->live = l;
 	act->call = ar_arena_str(a, call);
-	act->wish = *wish;
-	act->wish.process_id = ar_arena_str(a, wish->process_id);
-	act->until = clock->mono(clock) + wish->wait_ms * 1000;
-	if (wish->kind == AR_TOOL_ACT_READ) {
+	act->asked = *asked;
+	act->asked.process_id = ar_arena_str(a, asked->process_id);
+	act->until = clock->mono(clock) + asked->wait_ms * 1000;
+	if (asked->kind == AR_TOOL_ACT_READ) {
 		look_later(act, 0);
-	} else if (wish->kind == AR_TOOL_ACT_WRITE) {
+	} else if (asked->kind == AR_TOOL_ACT_WRITE) {
 		act->args.write = (struct ar_cmd_write_process_stdin_in){
-			.process_id = act->wish.process_id,
-			.input = ar_str_absent(wish->bytes) ? AR_STR("") : ar_arena_str(a, wish->bytes),
-			.eof = AR_OPT_BOOL(wish->is_eof)
+			.process_id = act->asked.process_id,
+			.input = ar_str_absent(asked->bytes) ? AR_STR("") : ar_arena_str(a, asked->bytes),
+			.eof = AR_OPT_BOOL(asked->is_eof)
 		};
 		push_command(act, AR_CMD_WRITE_PROCESS_STDIN, &act->args.write);
 	} else {
 		act->args.end =
-			(struct ar_cmd_terminate_process_in){ .process_id = act->wish.process_id,
-							      .reason = ar_arena_str(a, wish->reason),
-							      .signal = ar_arena_str(a, wish->signal) };
+			(struct ar_cmd_terminate_process_in){ .process_id = act->asked.process_id,
+							      .reason = ar_arena_str(a, asked->reason),
+							      .signal = ar_arena_str(a, asked->signal) };
 		push_command(act, AR_CMD_TERMINATE_PROCESS, &act->args.end);
 	}
 }

@@ -32,7 +32,7 @@ struct ar_process_output {
 /* `keep`: bytes of each stream. The ids are of its facts, texts borrowed for as long as it lives. */
 void ar_process_output_init(struct ar_process_output *o, const struct ar_engine_options *e, size_t keep);
 
-/* Readers are told of it from now on: those streams that it can have. */
+/* Readers get it from now on: those streams that it can have. */
 void ar_process_output_open(struct ar_process_output *o, struct ar_str session_key, const struct ar_str *ids,
 			    bool tty, uint64_t head);
 void ar_process_output_close(struct ar_process_output *o); /* harmless when it is */

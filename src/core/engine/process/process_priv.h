@@ -37,7 +37,7 @@ struct ar_live_process {
 	bool tty;
 	bool is_held; /* the host has it */
 	bool is_reached; /* it runs, and takes inputs */
-	bool is_ending; /* it was told to */
+	bool is_ending; /* it was asked to */
 	bool has_ended; /* the host said so */
 	bool is_told; /* its call, if it has one, knows the end */
 	bool is_over; /* its end is on record, or will never be */

@@ -1,5 +1,5 @@
 /* A call whose process ended just before the runtime did: its end is in the log, and what it wrote is
- * stored. The call is told as if it had just happened. */
+ * stored. The call gets it as if it had just happened. */
 #include "process/process_priv.h"
 #include "identity.h"
 #include "process/record.h"

@@ -464,7 +464,7 @@ void ar_process_reached(struct ar_live_process *p)
 
 /* ---- ending ---- */
 
-/* One that is being found again is told when it is. */
+/* One that is being attached is notified afterwards. */
 static void end_it(struct ar_live_process *p, struct ar_str by, struct ar_str reason, int64_t grace_ms)
 {
 	struct ar_process_host *host = ar_process_host_of(p);
@@ -532,7 +532,7 @@ struct ar_process_standing ar_process_standing(struct ar_live *l, struct ar_str 
 
 /* ---- leaving ---- */
 
-/* Those that are to end with the runtime are told so on the way. */
+/* Those that are to end with the runtime get the request on the way. */
 static void leave_process(struct ar_live_process *p)
 {
 	const struct ar_engine *e = p->live->engine;

@@ -11,7 +11,7 @@ void ar_process_launch(struct ar_live *l, struct ar_str call, const struct ar_pr
 
 /* The call wants something of a process of its session. The answer comes to
  * ar_tool_process_acted(), after this has returned. */
-void ar_process_act(struct ar_live *l, struct ar_str call, const struct ar_tool_act *wish);
+void ar_process_act(struct ar_live *l, struct ar_str call, const struct ar_tool_act *asked);
 
 /* Effects */
 void ar_process_go(struct ar_live *l, const struct ar_effect_process_go *effect);
@@ -20,13 +20,14 @@ void ar_process_write(struct ar_live *l, const struct ar_effect_process_write *e
 void ar_process_end(struct ar_live *l, const struct ar_effect_process_end *effect);
 void ar_process_forget(struct ar_live *l, struct ar_str handle);
 
-/* A call begins whose process has ended before: its end is told again, from what the log has of it. */
+/* A call begins whose process has ended before: its end is delivered again, from the log. */
 void ar_process_recall(struct ar_live *l, const struct ar_effect_tool_call *effect);
 
 /* The process of a call is to end with it. False: it has none that runs. */
 bool ar_process_end_of(struct ar_live *l, struct ar_str call, struct ar_str by, struct ar_str reason);
 
-/* The call runs now: an end that waits for it is told. Or: it is over, and nothing needs to wait for it. */
+/* The call runs now: an end that waits for it is delivered. Or: it is over, and nothing
+ * needs to wait for it. */
 void ar_process_claim(struct ar_live *l, struct ar_str call);
 void ar_process_unclaim(struct ar_live *l, struct ar_str call);
 
@@ -42,7 +43,7 @@ void ar_processes_release(struct ar_live *l);
 void ar_processes_leave(struct ar_live *l);
 void ar_processes_drop(struct ar_live *l);
 
-/* tool_run.c: what the call that asked for it is told. False: the call has not begun
+/* tool_run.c: the result for the call that asked for it. False: the call has not begun
  * yet, and will claim it. */
 void ar_tool_process_began(struct ar_live *l, struct ar_str call, struct ar_str process);
 bool ar_tool_process_ended(struct ar_live *l, struct ar_str call, const struct ar_process_result *r);

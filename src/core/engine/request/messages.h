@@ -38,7 +38,7 @@ void ar_images_plan(struct ar_messages *m, const struct ar_context_entry *entrie
 void ar_images_refs(struct ar_messages *m, size_t i, struct ar_texts refs);
 void ar_images_add(struct ar_messages *m, size_t i, const struct ar_str *images, struct ar_arena *a);
 
-/* Tells all but the first message as one text that the user says: for a summary of them. */
+/* Renders all but the first message as one user message: for a summary of them. */
 void ar_messages_to_transcript(struct ar_messages *m, struct ar_arena *a, struct ar_json_parser *json);
 
 /* The output of a step as an input of the session. */

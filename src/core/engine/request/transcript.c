@@ -1,11 +1,11 @@
 /* A conversation as one text, for the model that is to summarise it: no tools need to be offered for
- * it, and no wire format minds what it consists of. Each message is told in part when it is long; the
+ * it, and no wire format minds what it consists of. A long message is included in part; the
  * core bounded how many there are. Loop thread. */
 #include "buf.h"
 #include "request/messages.h"
 
 #define MESSAGE_MAX \
-	8192 /* bytes of one message that are told, half from its beginning and half from its end */
+	8192 /* bytes of one message that are included, half from its beginning and half from its end */
 #define ARGS_MAX 1024
 
 static const char *const speaker[] = { "", "System", "User", "Assistant", "Tool" };

@@ -9,7 +9,7 @@
  * which is seen as it changes. */
 uint64_t ar_fingerprint_of(const struct ar_plan *p);
 
-/* A descriptor that ar_mounts_changed() asks; -1: it cannot be told here. */
+/* A descriptor that ar_mounts_changed() asks; -1: not supported here. */
 int ar_mounts_watch(void);
 
 /* Whether anything was mounted or unmounted on this host since it was asked last; also when nobody can

@@ -104,7 +104,7 @@ static void arm_timer(struct ar_prewarm_pool *all)
 	uv_timer_start(&all->tick, on_tick, left > 0 ? (uint64_t)left / 1000 + 1 : 0, 0);
 }
 
-/* Whoever made them is gone, and so are they. */
+/* The daemon that made them is gone, and so are they. */
 static void sweep_folder(const char *folder)
 {
 	DIR *d = opendir(folder);
@@ -295,7 +295,7 @@ struct ar_prewarmed *ar_prewarm_take(struct ar_processes *host, const struct ar_
 	if (all->count > 0 && ar_mounts_changed(all->mounts))
 		drop_all(all);
 	s = find_for(all, spec);
-	/* Why a plan cannot be settled is said to whoever settles it without a prewarmed sandbox. */
+	/* Why a plan cannot be settled is reported when it is settled without a prewarmed sandbox. */
 	if (!s || ar_sandbox_plan_in(host->sandbox, spec, &s->plan->cgroups, a, ret, &err) != AR_OK)
 		return NULL;
 	if (!is_there(s) || ar_plan_differs(s->plan, ret->plan) ||

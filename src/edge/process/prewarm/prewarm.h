@@ -48,13 +48,14 @@ void ar_prewarm_add(struct ar_processes *host, const struct ar_process_spec *lik
 struct ar_prewarmed *ar_prewarm_take(struct ar_processes *host, const struct ar_process_spec *spec,
 				     struct ar_arena *a, struct ar_launch *ret);
 
-/* Whoever took it says what it supervises: the files are in its folder. False and errno: it is gone. */
+/* The caller that took it sets what it supervises: the files are in its folder. False
+ * and errno: it is gone. */
 bool ar_prewarmed_launch(struct ar_prewarmed *s, int *fds, size_t count);
 
 /* Gives back what is known of it here; its descriptors and its child are somebody else's by now. */
 void ar_prewarmed_free(struct ar_prewarmed *s);
 
-/* Its shim has ended, whoever killed it. */
+/* Its shim has ended, for any reason. */
 void ar_prewarmed_lost(struct ar_prewarmed *s);
 
 #endif

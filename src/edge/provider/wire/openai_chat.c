@@ -1,6 +1,6 @@
 /* Chat Completions chunks to outputs. Written against what servers send rather than what the reference
  * promises: ids and indices of tool calls may be missing or repeated, content may be null, arguments may be
- * an object, the end mark or the stop reason may be missing. A repeated chunk cannot be told from a repeated
+ * an object, the end mark or the stop reason may be missing. A repeated chunk looks the same as a repeated
  * word and is passed on. Pure. */
 #include "wire/formats.h"
 #include "wire/openai_chat_request.h"

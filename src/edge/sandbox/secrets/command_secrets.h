@@ -32,7 +32,7 @@ AR_MUST_USE enum ar_status ar_command_secrets_apply(const struct ar_command_secr
 						    struct ar_given *ret, struct ar_error *err);
 
 /* What stands for a proxied secret inside: the same in every life of the runtime, so that a process that
- * outlives one is understood by the next, and not to be guessed by whoever does not know the value. */
+ * outlives one is understood by the next, and cannot be guessed without the value. */
 struct ar_str ar_command_secret_placeholder(struct ar_str name, struct ar_str value, struct ar_arena *a);
 
 AR_END_DECLS

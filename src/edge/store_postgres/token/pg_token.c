@@ -1,5 +1,5 @@
 /* Rows of API tokens: the table, a put in a transaction of its own (writer thread), the list by version
- * (reader thread). Whoever puts holds the one row of token_clock until the end, so versions become visible in
+ * (reader thread). A write holds the one row of token_clock until the end, so versions become visible in
  * their order, whichever node writes. */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@ static void read_version(struct ar_pg *pg, struct ar_store_token_put *op)
 	PQclear(put);
 }
 
-/* Its entry goes into the same transaction; nothing was changed, nothing is told. */
+/* Its entry goes into the same transaction; nothing was changed, so nothing is recorded. */
 static bool add_audit(struct ar_postgres *s, const struct ar_store_token_put *op)
 {
 	if (ar_pg_turn(&s->writer))

@@ -301,7 +301,7 @@ static bool sniff_preface(struct ar_conn *c, struct ar_str bytes)
 	return true;
 }
 
-/* Nearly always the first byte tells. */
+/* Nearly always the first byte decides. */
 static bool is_sniffed(struct ar_conn *c, struct ar_str bytes)
 {
 	if (c->is_known)

@@ -74,7 +74,7 @@ static size_t take_frame(struct ar_h2_stream *s, uint8_t *room, size_t size)
 	return n;
 }
 
-/* Everything is out: the silence begins, and who feeds the stream hears of it after the flush. */
+/* Everything is out: the idle time begins, and the writer of the stream is notified after the flush. */
 static void begin_silence(struct ar_h2_stream *s)
 {
 	drop_frames(s);

@@ -102,7 +102,7 @@ void ar_h2_forget(struct ar_h2_conn *h)
 	release(h);
 }
 
-/* ---- what nghttp2 tells ---- */
+/* ---- callbacks of nghttp2 ---- */
 
 static struct ar_h2_stream *stream_of(nghttp2_session *session, int32_t id)
 {

@@ -22,7 +22,7 @@ union ar_stream_handle {
 struct ar_link;
 struct ar_listener;
 
-/* How the owner hears of it. */
+/* Callbacks of the owner. */
 struct ar_link_vtable {
 	void (*bytes)(struct ar_link *l, struct ar_str bytes); /* borrowed until it returns; never empty */
 	void (*lost)(struct ar_link *l); /* the peer has ended or the connection broke: close it */

@@ -20,7 +20,7 @@ struct ar_forward {
 	bool is_open; /* the stream's head is out: from here on relay.c's */
 	bool is_over; /* nothing more to send but what is below */
 	bool is_busy; /* the carrier will say when it takes more */
-	unsigned retry_ms; /* when it is over: what the client is told */
+	unsigned retry_ms; /* when it is over: the Retry-After of the client */
 	struct ar_buf next; /* came in while it was busy: at most one read, since nothing is read meanwhile */
 	char tail[AR_RELAY_TAIL]; /* newest bytes of the stream */
 	size_t tail_len;

@@ -95,7 +95,7 @@ void ar_peer_ask_pause(struct ar_peer_ask *ask);
 void ar_peer_ask_resume(struct ar_peer_ask *ask);
 
 void ar_peer_link_close(struct ar_peer_link *l);
-void ar_peer_link_lose(struct ar_peer_link *l, const char *why); /* and tells who asked over it */
+void ar_peer_link_lose(struct ar_peer_link *l, const char *why); /* and fails the requests on it */
 
 /* ---- between peer_link.c and peer_pool.c ---- */
 

@@ -69,7 +69,7 @@ void ar_rpc_drain(struct ar_rpc *r);
 bool ar_rpc_is_idle(const struct ar_rpc *r);
 
 /* Nobody is there any more; is_stuck: because the peer takes nothing. Memory that the core still works with
- * stays: the wire may go when ar_rpc_is_idle(), which moved() tells. */
+ * stays: the wire may go when ar_rpc_is_idle(), which moved() signals. */
 void ar_rpc_stop(struct ar_rpc *r, bool is_stuck);
 
 #endif

@@ -218,7 +218,7 @@ enum ar_status ar_stdio_open(struct ar_http_server *server, const struct ar_stdi
 	s->options = *o;
 	s->lines = (struct ar_lines){ .v = &line_callbacks, .cap = server->limits.body_bytes };
 	ar_outbox_init(&s->out, &out_callbacks, l);
-	/* Whoever started us is us. */
+	/* The caller is the user who started us. */
 	ar_rpc_init(&s->rpc, &rpc_callbacks, server, &l->source, NULL);
 	ar_link_own(l, &link_callbacks, s);
 	if (ar_link_read_start(l))

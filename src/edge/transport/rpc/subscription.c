@@ -68,7 +68,7 @@ static bool takes_more(struct ar_carrier *c)
 	return false;
 }
 
-/* After something was sent. Whoever had its turn comes behind those who are still waiting for theirs. */
+/* After something was sent. The subscription that had its turn goes to the end of the queue. */
 static bool goes_on(struct ar_rpc_task *t)
 {
 	if (t->rpc->v->takes_more(t->rpc))

@@ -18,7 +18,7 @@ static const char *const settings[2][FILES] = {
 	{ "cluster.tls_certificate", "cluster.tls_key", "cluster.tls_ca" },
 };
 
-/* What tells a file from the one that was read. */
+/* What identifies the version of a file. */
 struct mark {
 	struct timespec mtime;
 	ino_t ino;

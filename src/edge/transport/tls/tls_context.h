@@ -33,7 +33,7 @@ enum ar_tls_refresh {
 	AR_TLS_KEPT, /* they cannot be used (err says why): what was read before stays */
 };
 
-/* Looks at the files; reads them if they have changed since the last look, or in any case when told so. */
+/* Looks at the files; reads them if they have changed since the last look, or always, if asked to. */
 enum ar_tls_refresh ar_tls_context_refresh(struct ar_tls_context *c, bool is_forced, struct ar_error *err);
 
 /* Whether the certificate is for this host. */

@@ -1,6 +1,6 @@
 /* TLS under a link: what the owner writes leaves encrypted, what comes in reaches it as plain text. On a
  * connection that came in the owner appears only when the handshake is over, and which protocol that is was
- * agreed in it; an owner that made the connection hears of it by link->secured(). Called by link.c alone.
+ * agreed in it; an owner that made the connection is notified by link->secured(). Called by link.c alone.
  * Owner: the loop thread. */
 #ifndef AR_TRANSPORT_TLS_LINK_H
 #define AR_TRANSPORT_TLS_LINK_H

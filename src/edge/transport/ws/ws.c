@@ -299,7 +299,7 @@ static void on_credentials_ended(struct ar_http_admission *a)
 	close_with(a->owner, AR_WS_AUTH_FAILED, AR_STR("auth_failed"));
 }
 
-/* The door let the request in; the same one asks with every message from now on. */
+/* The request was authenticated; its principal makes every call of this connection. */
 static void take_admission(struct ar_ws *w, struct ar_carrier *c)
 {
 	w->admission = c->admission;

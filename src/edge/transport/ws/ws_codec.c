@@ -9,7 +9,7 @@
 #define REASON_BYTES 123
 #define HEAD_BYTES 10 /* of a frame of ours, at most */
 
-/* wslay's side, with what tells whether it holds part of a frame: it was given `taken` bytes, and the frames
+/* wslay's side, with a flag for a partial frame: it was given `taken` bytes, and the frames
  * that it has seen are `framed` bytes long. */
 struct ar_ws_reader {
 	wslay_event_context_ptr wslay;
@@ -148,7 +148,7 @@ static struct ar_ws_reader *reader_of(struct ar_ws_codec *c)
 	return c->reader;
 }
 
-/* Between two frames, and no message has begun: as good as a new one, for whoever reads next. */
+/* Between two frames, and no message has begun: as good as a new one for the next reader. */
 static void give_back(struct ar_ws_codec *c)
 {
 	struct ar_ws_reader *r = c->reader;

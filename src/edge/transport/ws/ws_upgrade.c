@@ -19,7 +19,7 @@ static bool is_key(struct ar_str key)
 	return is_good;
 }
 
-/* Subprotocols, other than header words, are told apart by case. */
+/* Subprotocols, unlike header names, are case-sensitive. */
 static bool offers_ours(struct ar_str protocols)
 {
 	struct ar_str part;
