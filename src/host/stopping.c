@@ -39,8 +39,8 @@ static void begin_closing(struct ar_host *r)
 	enter(r, AR_STOP_CLOSING, CLOSING_MS);
 }
 
-/* Whoever waits for a write that the database does not answer is told that its outcome is not known,
- * before the connection is closed. */
+/* A client that waits for a write which the database does not answer gets an unknown outcome
+ * before its connection is closed. */
 static void begin_giving_up(struct ar_host *r)
 {
 	ar_store_give_up(r->store);

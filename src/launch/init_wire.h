@@ -1,6 +1,6 @@
-/* The messages between agent-init and its parent (agent-shim, or the daemon for a short helper),
- * over a SOCK_SEQPACKET pair whose end is fd 3 of agent-init: one message per packet, the first byte its
- * kind, then JSON text or nothing.
+/* The messages between agent-init and its parent (agent-shim, or the daemon for a short helper), over a
+ * SOCK_SEQPACKET pair whose end is fd 3 of agent-init: one message per packet, the first byte its kind,
+ * then JSON text or nothing.
  *
  *   us    PLAN                to a prewarmed sandbox alone (plan.h), which has made what does not depend on
  *                             the command and waits: the whole plan, as SCM_RIGHTS: its file, what is fd 0
@@ -20,8 +20,8 @@
  *   us    SIGNAL {"signal": "SIGTERM"... or a number} to the command's process group; the other end closed =
  *         kill everything
  *
- * When the barrier is passed agent-init holds no descriptor but this one. PR_SET_PDEATHSIG ties it to whoever
- * started it. */
+ * When the barrier is passed agent-init holds no descriptor but this one.
+ * PR_SET_PDEATHSIG ties it to its parent. */
 #ifndef AR_LAUNCH_INIT_WIRE_H
 #define AR_LAUNCH_INIT_WIRE_H
 

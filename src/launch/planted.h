@@ -1,6 +1,6 @@
-/* Git repositories below the root of a workspace. Whoever runs git in one of them runs what its configuration
- * and hooks name (core.fsmonitor, hooks), so one that a sandboxed command makes or changes is a way out of
- * the sandbox. The kernel cannot forbid a name, so they are looked for afterwards:
+/* Git repositories below the root of a workspace. Git, run in one of them, runs what its configuration
+ * and hooks name (core.fsmonitor, hooks), so one that a sandboxed command makes or changes is a way out
+ * of the sandbox. The kernel cannot forbid a name, so they are looked for afterwards:
  *
  * - an entry named .git below the root: a file or link that changed, or a folder that was made or whose HEAD,
  *   config or hooks changed;

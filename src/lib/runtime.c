@@ -48,7 +48,7 @@ static void on_log(void *arg, const char *level, struct ar_str line)
 	ar_free(text);
 }
 
-/* Said once, also when the node comes back later: whoever waits for it waits for the first time. */
+/* Reported once, also when the node rejoins later: a waiting program waits for the first time. */
 static void on_ready(void *arg, const struct ar_host *host)
 {
 	struct ar_runtime *r = arg;

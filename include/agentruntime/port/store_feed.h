@@ -1,11 +1,11 @@
-/* The feed of a tenant, part of the store port (store.h): the facts of all its sessions in one order that can
- * be gone on from.
+/* The feed of a tenant, part of the store port (store.h): the facts of all its sessions in one
+ * order that can be gone on from.
  *
- * Each append has a place: a lane and a position in it. A lane has one writer at a time, and what that writer
- * commits becomes visible in the order of its positions; positions of all lanes are of one series. So whoever
- * has seen a position of a lane has seen all before it in that lane, and of two appends of one session,
- * whichever lanes they are of, the later one has the higher position. A store of one writer has one lane. A
- * place is never given twice, also when what had it was removed. */
+ * Each append has a place: a lane and a position in it. A lane has one writer at a time, and what that
+ * writer commits becomes visible in the order of its positions; positions of all lanes are of one
+ * series. So a reader that has seen a position of a lane has seen all before it in that lane, and of
+ * two appends of one session, whichever lanes they are of, the later one has the higher position. A
+ * store of one writer has one lane. A place is never given twice, also when what had it was removed. */
 #ifndef AR_PORT_STORE_FEED_H
 #define AR_PORT_STORE_FEED_H
 

@@ -25,8 +25,8 @@
 #define LOCK_PATH "/run/agentruntime-audit.lock"
 #define BACKLOG 8192
 
-/* Two locks on the file: whoever changes something, for that moment; whoever uses audit, together, for as
- * long as it does. */
+/* Two locks on the file: an exclusive one while something is changed; a shared one for
+ * as long as audit is used. */
 enum { CHANGING, USING };
 
 static bool set_lock(int fd, off_t which, short type, bool waits)

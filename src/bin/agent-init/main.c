@@ -128,7 +128,7 @@ static int wait_outside(struct ar_init *in, pid_t inside)
 
 	ar_cgroup_add(in, inside);
 	close_range(0, ~0u, 0);
-	/* Whoever ends: there is also the one that idmap.c left. */
+	/* Any child: there is also the one that idmap.c left. */
 	for (pid_t ended = 0; ended != inside;) {
 		ended = waitpid(-1, &status, 0);
 		if (ended < 0 && errno != EINTR)

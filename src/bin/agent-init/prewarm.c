@@ -1,6 +1,5 @@
-/* See prewarm.h. What waits here is still privileged, as whoever started it is; it hears
- * nothing but the one packet, from the socket that only its starter has, and everything that
- * bounds the command comes after it. */
+/* See prewarm.h. The waiting process is still as privileged as its parent; it reads only the one
+ * packet, from the socket that only its parent has, and applies all limits of the command after it. */
 #include "prewarm.h"
 
 #include "message.h"

@@ -1,6 +1,6 @@
-/* Writes what is said when everything is over, each record once, in the order that readers rely on: whoever
- * sees EXIT has all output, whoever sees SEALED has all that there will ever be. When nobody knows how the
- * command ended, there is no EXIT and no seal. */
+/* Writes the last records of a journal, each once, in the order that readers rely on: a reader of EXIT
+ * has all output, a reader of SEALED has all that there will ever be. When nobody knows how the command
+ * ended, there is no EXIT and no seal. */
 #include "seal.h"
 #include "clock.h"
 #include "shim.h"

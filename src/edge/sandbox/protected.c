@@ -259,8 +259,8 @@ static struct ar_str folder_of(struct ar_str path)
 	return path;
 }
 
-/* From the folder of the file that includes it. Its own folder must exist, the file need not: whoever
- * made it later would be obeyed. */
+/* From the folder of the file that includes it. Its own folder must exist, the file need not: if it
+ * is made later, git obeys it. */
 static struct ar_str real_path_of(const struct counting *c, struct ar_str path)
 {
 	struct ar_arena *a = c->s->a;

@@ -1,10 +1,11 @@
-/* The log's partitions: log_YYYY_MM holds the sessions whose ids were minted in that month (UTC), log_default
- * those that a caller dated beyond. Made ahead of time, because nothing is moved out of log_default later;
- * dropped as tables once upkeep has emptied them, which gives their space back at once.
+/* The log's partitions: log_YYYY_MM holds the sessions whose ids were minted in that month
+ * (UTC), log_default those that a caller dated beyond. Made ahead of time, because nothing
+ * is moved out of log_default later; dropped as tables once upkeep has emptied them, which
+ * gives their space back at once.
  *
- * These statements lock the whole log for a moment. They wait for that lock shortly, and whoever queues
- * behind them waits no longer than that; when it is not to be had, the next round tries again. Writer thread,
- * or the opening one. */
+ * These statements lock the whole log for a moment. They wait for that lock shortly, and statements
+ * that queue behind them wait no longer than that; if they do not get it, the next round tries again.
+ * Writer thread, or the opening one. */
 #include "postgres.h"
 
 #include "clock.h"

@@ -214,9 +214,9 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_CHECKSUM_END] = "UPDATE meta SET value = $2 WHERE key = $1",
 	[AR_PG_OLD_LIST] = "SELECT session, active, updated FROM session WHERE session BETWEEN $1 AND $2"
 			   " ORDER BY session LIMIT $3",
-	/* Looked at again under a lock: whoever has the row now is about to make it young, or removes it. A
-	 * partition that is another's by now is left to him, and one of ours cannot move before we are
-	 * done. */
+	/* Checked again under a lock: a transaction that holds the row is about to update or
+	 * remove it. A partition that another node owns by now is skipped, and one of ours cannot
+	 * move before we are done. */
 	[AR_PG_OLD_LOCK] = "SELECT s.session FROM session AS s JOIN partition AS p ON p.id = s.partition"
 			   " WHERE s.session = ANY ($1::uuid[]) AND NOT s.active AND s.updated < $2"
 			   " AND (p.node = '' OR (p.node = $3 AND p.epoch = $4))"

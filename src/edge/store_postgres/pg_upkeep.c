@@ -1,16 +1,18 @@
-/* One step of upkeep: sessions in one transaction, then receipts and content in another; at the end of a
- * round the log's partitions. Every transaction is fenced like an append.
+/* One step of upkeep: sessions in one transaction, then receipts and content in another; at the end of
+ * a round the log's partitions. Every transaction is fenced like an append.
  *
- * A session: the caller owns it, so its appends come through this very thread and take turns with upkeep; its
- * partition cannot move until we are done, nor are sessions touched whose partition has moved. Whoever else
- * holds its row is skipped, and what became of it is looked at again under the lock.
+ * A session: the caller owns it, so its appends come through this very thread and take turns
+ * with upkeep; its partition cannot move until we are done, nor are sessions touched whose
+ * partition has moved. A row that another transaction holds is skipped, and its state is
+ * checked again under the lock.
  *
- * Content that is put again while it is collected: an append that finds it there refers to it, and the key of
- * blob_ref holds the row (FOR KEY SHARE) until the append has ended; the collector locks (FOR UPDATE SKIP
- * LOCKED) before it looks for references in a statement of its own. If the append has the lock, the collector
- * skips the row and tries again later. If the collector has it, the append waits; then the row is there with
- * no one to take it, or it is gone, the reference fails as a clash and the append's next try puts it anew.
- * Content that is new in an append comes with the facts of the session that it names. */
+ * Content that is put again while it is collected: an append that finds it there refers to it, and
+ * the key of blob_ref holds the row (FOR KEY SHARE) until the append has ended; the collector locks
+ * (FOR UPDATE SKIP LOCKED) before it looks for references in a statement of its own. If the append
+ * has the lock, the collector skips the row and tries again later. If the collector has it, the
+ * append waits; then the row is there with no one to take it, or it is gone, the reference fails as a
+ * clash and the append's next try puts it anew. Content that is new in an append comes with the facts
+ * of the session that it names. */
 #include "postgres.h"
 
 #include "clock.h"

@@ -1,6 +1,6 @@
-/* Git repositories inside a workspace, beside its own: whoever runs git in one of them runs what its
- * configuration and hooks name. File tools do not make or change them; those that commands made are listed
- * and disabled by the owner of the workspace (`agentctl sandbox`). */
+/* Git repositories inside a workspace, beside its own: git, run in one of them, runs what its
+ * configuration and hooks name. File tools do not make or change them; those that commands made are
+ * listed and disabled by the owner of the workspace (`agentctl sandbox`). */
 #ifndef AR_FILES_REPOSITORY_H
 #define AR_FILES_REPOSITORY_H
 

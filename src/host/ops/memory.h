@@ -1,7 +1,7 @@
 /* Memory that this process takes, against what it may take. Over the mark idle sessions leave and free
- * pages go back to the system; when that is not enough memory is short, which is told to whoever asks
- * before taking more, until it is clearly below the mark again. The process is not to be ended by the
- * kernel, or by a failed allocation, because clients send much. Owner: the loop thread. */
+ * pages go back to the system; when that is not enough memory is short, and requests for more are
+ * refused until it is clearly below the mark again. The process is not to be ended by the kernel, or by
+ * a failed allocation, because clients send much. Owner: the loop thread. */
 #ifndef AR_HOST_OPS_MEMORY_H
 #define AR_HOST_OPS_MEMORY_H
 

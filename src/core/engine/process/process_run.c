@@ -1,6 +1,6 @@
 /* See process_run.h. What comes from the host goes to the session as inputs, one at a time and in
- * order, each until the store has taken it; nothing is let go before it is on record; the call
- * hears of the end when that is. */
+ * order, each until the store has taken it; no command is started before it is on record; the call gets
+ * the end when that is on record. */
 #include "process/process_priv.h"
 #include "fault.h"
 #include "process/record.h"

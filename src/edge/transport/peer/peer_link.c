@@ -1,6 +1,6 @@
-/* One connection to a peer: resolve, connect, prove who we are, write, read the answer. The caller
- * hears of it through its ask; what is kept for later is peer_pool.c's. A link that is closed forgets
- * its ask first, so nobody is called back by the dead. Owner: the loop thread. */
+/* One connection to a peer: resolve, connect, prove who we are, write, read the answer. The caller is
+ * notified through its ask; connections that are kept are peer_pool.c's. A link that is closed forgets
+ * its ask first, so no callback comes from a closed link. Owner: the loop thread. */
 #include "peer/peer_link.h"
 #include "credentials.h"
 #include "loopback.h"
