@@ -90,7 +90,7 @@ test("a question is answered by the next line: e says why, y lets it run, n does
 	const asked = await say(chat, READ, /why it is asked\? $/);
 	assert.match(asked, /\? It is asked because rule 'look-first' asks for it\. May the tool 'read_file' run with \{"path":"a\.txt"\}\?/);
 	assert.match(asked, /action_\w+_1, 23 h left\ny yes, n no, a always in this session, e why it is asked\? $/);
-	assert.match(await say(chat, "what?", /asked\? $/), /that is no answer/);
+	assert.match(await say(chat, "what?", /asked\? $/), /that is not an answer/);
 	assert.match(await say(chat, "e", /asked\? $/), /permission\.evaluated +ask: rule 'look-first' asks for it/);
 	assert.match(await say(chat, "y", /tool\n> $/), /▸ read_file[^]* ok read_file: 1 hello file/);
 	await say(chat, READ, /asked\? $/);
@@ -159,12 +159,12 @@ test("the commands of the conversation", async () => {
 	const chat = terminal(free.rt.socket);
 	await shows(chat, PROMPT);
 	assert.match(await say(chat, "/help", /> $/), /\/explain \[last\|ID\][^]*\/exit/);
-	assert.match(await say(chat, "/rollback", /> $/), /nothing has been said yet/);
+	assert.match(await say(chat, "/rollback", /> $/), /there is no turn yet/);
 	assert.match(await say(chat, "/nonsense", /> $/), /no such command/);
 	await say(chat, "[[say one]]", /tools\n> $/);
 	await say(chat, "[[say two]]", /tools\n> $/);
 	assert.match(await say(chat, "/rollback", /> $/), /taken back: \[\[say two\]\]/);
-	assert.match(await say(chat, "/fork", /> $/), /in the branch thread_\w+_2 now/);
+	assert.match(await say(chat, "/fork", /> $/), /now in the branch thread_\w+_2/);
 	await say(chat, "//[[say in the branch]]", /in the branch\n[^]*> $/);
 	assert.match(await say(chat, "/cost", /> $/), /3 turns seen here: \d+ in/);
 	assert.match(await say(chat, "/explain", /> $/), /turn\.completed/);
@@ -270,7 +270,7 @@ test("a daemon that is killed and started again goes on with the conversation", 
 	await shows(chat, /w3 /);
 	process.kill(home.pid, "SIGKILL");
 	new Running(join(bin, "agentd"), ["--listen", "off"], { env: home.env });
-	await shows(chat, /· taken up again: [^]*w28 w29\s+.*tools\n> $/);
+	await shows(chat, /· resumed: [^]*w28 w29\s+.*tools\n> $/);
 	assert.match(await say(chat, "[[say after]]", /after\n.*tools\n> $/), /after/);
 	assert.equal(await leave(chat), 0);
 });
@@ -293,7 +293,7 @@ test("a form is asked for field by field", async (t) => {
 	await shows(chat, PROMPT);
 	await say(chat, "go", /\? Where to\?\n[^]*Which place\?\nwhere one of \["here","there"\] \(\/decline\): $/);
 	await say(chat, "there", /count \(\/decline\): $/);
-	await say(chat, "many", /no value[^]*count \(\/decline\): $/);
+	await say(chat, "many", /not a valid value[^]*count \(\/decline\): $/);
 	await say(chat, "3", /sure, else true, optional \(y or n, \/decline\): $/);
 	await say(chat, "", /note, optional/);
 	await say(chat, "", /tags, optional/);

@@ -101,7 +101,7 @@ test("tail all follows every session, and goes on after its cursor", async () =>
 	tail.signal("SIGINT");
 	const { code, out, err } = await tail.done;
 	assert.equal(code, 130);
-	const after = /go on with: agentctl tail all --after (t\S+)/.exec(err)[1];
+	const after = /continue with: agentctl tail all --after (t\S+)/.exec(err)[1];
 	const events = lines(out).map((line) => JSON.parse(line));
 	for (const id of [sessionId, fresh.sessionId]) {
 		const sequences = events.filter((e) => e.sessionId === id).map((e) => e.sequence);
@@ -127,7 +127,7 @@ test("tail follows what happens, until Ctrl-C", async () => {
 	tail.signal("SIGINT");
 	const { code, out, err } = await tail.done;
 	assert.equal(code, 130);
-	assert.match(err, /go on with: agentctl tail sess_\S+ --after \d+/);
+	assert.match(err, /continue with: agentctl tail sess_\S+ --after \d+/);
 	const events = lines(out).map((line) => JSON.parse(line));
 	events.forEach(validateEvent);
 	assert.equal(events[0].type, "turn.submitted");
@@ -165,7 +165,7 @@ test("submit to a busy thread waits or is refused, as asked", async () => {
 
 test("steer speaks to the running turn, and says when there is none", async () => {
 	const busy = await busySession();
-	assert.match((await place.ctl("steer", busy.sessionId, "and", "faster")).out, /^step_\S+  taken up by the running turn\n$/);
+	assert.match((await place.ctl("steer", busy.sessionId, "and", "faster")).out, /^step_\S+  added to the running turn\n$/);
 	const { threads: [{ turns: [{ steps }] }] } = await place.json("show", busy.sessionId);
 	assert.deepEqual(steps.map((s) => s.preview), [undefined, "and faster"]);
 	await place.ctl("interrupt", busy.sessionId);

@@ -29,7 +29,7 @@ test("a stream that is cut is joined after the last cursor, and the text is exac
 	const { code, out, err } = await place.ctl("run", "x");
 	assert.deepEqual([code, out], [0, "one two three\n"]);
 	assert.deepEqual(streamsAsked(), ["0", "5.1:4", "5.1:4", "5.1:8"]);
-	assert.match(err, /^agentctl: the event stream was cut; joining it again\n/);
+	assert.match(err, /^agentctl: the event stream was cut; reconnecting\n/);
 });
 
 test("what is sent twice is shown once", async () => {

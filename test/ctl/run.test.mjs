@@ -75,7 +75,7 @@ test("an answer that is begun anew stands on a line of its own", async () => {
 	const { code, out, err } = await place.ctl("run", "[[fail-times 1 cut 2]] [[say the whole]]");
 	assert.equal(code, 0);
 	assert.equal(lines(out).at(-1), "the whole");
-	assert.match(err, /begins anew/);
+	assert.match(err, /the answer starts again/);
 });
 
 test("--continue and --session go on in a session", async () => {
@@ -151,8 +151,8 @@ test("a daemon that is killed in mid-answer and started again completes the turn
 	const { code, out, err } = await run.done;
 	assert.equal(code, 0, err);
 	assert.equal(lines(out).at(-1), Array.from({ length: 25 }, (_, i) => `w${i} `).join(""));
-	assert.match(err, /joining it again/);
-	assert.match(err, /takes the turn up again/);
+	assert.match(err, /reconnecting/);
+	assert.match(err, /resumes the turn/);
 	assert.equal(place.pid, supervised.child.pid);
 });
 

@@ -82,6 +82,6 @@ test("a stream without any byte is cut and joined again", async () => {
 	clock.step(600);
 	const { code, err } = await run.within();
 	assert.equal(code, 0, err);
-	assert.match(err, /the event stream was cut; joining it again/);
+	assert.match(err, /the event stream was cut; reconnecting/);
 	assert.equal(streamsAsked(), 2);
 });

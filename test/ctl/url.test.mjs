@@ -41,7 +41,7 @@ test('a token does not cross the network in the clear', async () => {
 	for (const url of ['ftp://127.0.0.1', 'agents.example.com', 'https://', 'http://exa mple']) {
 		const { code, err } = await ctl(['--url', url, 'sessions']);
 		assert.equal(code, 2, url);
-		assert.match(err, /is no http or https address/);
+		assert.match(err, /is not an http or https address/);
 	}
 });
 

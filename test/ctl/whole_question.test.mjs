@@ -84,7 +84,7 @@ test("approve on a terminal shows it page by page and waits for a yes", async ()
 			await program.until((p) => p.out.split("Enter shows them").length > page);
 			program.type("\n");
 		}
-		await program.until((p) => /; rm -rf old"\}\?\r?\nThat is all of it\. Let it happen\? y\/N $/.test(p.out));
+		await program.until((p) => /; rm -rf old"\}\?\r?\nThat is all of it\. Approve it\? y\/N $/.test(p.out));
 		assert.deepEqual(await decided(q), [], "nothing was answered yet");
 		program.type(`${word}\n`);
 		assert.equal((await program.within()).code, exit, program.out);

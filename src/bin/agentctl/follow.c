@@ -186,7 +186,7 @@ enum ar_exit ar_ctl_follow_run(struct ar_ctl_follow *f)
 		if (!pause_before_next(f))
 			return f->has_left ? AR_EXIT_INTERRUPTED : fail_follow(f, &err);
 		if (f->failures == 1)
-			ar_ctl_note(f->ctl, "the event stream was cut; joining it again");
+			ar_ctl_note(f->ctl, "the event stream was cut; reconnecting");
 	}
 }
 

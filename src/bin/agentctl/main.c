@@ -108,7 +108,7 @@ static enum ar_exit check_url(struct ar_ctl *c, const char *url)
 		return ar_ctl_complain(
 			c, AR_EXIT_USAGE,
 			AR_STR("write it as https://agents.example.com:7717, or http://127.0.0.1:7717"),
-			"'%s' is no http or https address", url);
+			"'%s' is not an http or https address", url);
 	if (u.has_user)
 		return ar_ctl_complain(c, AR_EXIT_USAGE,
 				       AR_STR("name only the host, and set the token in AGENTCTL_TOKEN"),

@@ -192,7 +192,7 @@ void ar_out_left(ar_usec expires, ar_usec now, char out[AR_OUT_LEFT])
 	if (!expires)
 		snprintf(out, AR_OUT_LEFT, "waits");
 	else if (left <= 0)
-		snprintf(out, AR_OUT_LEFT, "time is up");
+		snprintf(out, AR_OUT_LEFT, "expired");
 	else if (left < 120)
 		snprintf(out, AR_OUT_LEFT, "%lld s left", (long long)left);
 	else if (left < 7200)

@@ -139,7 +139,7 @@ enum ar_exit ar_question_confirm(struct ar_ctl *c, const struct ar_question *q, 
 		return AR_EXIT_OK;
 	}
 	show_pages(c, text);
-	ar_out_printf(&c->err, "That is all of it. Let it happen? y/N ");
+	ar_out_printf(&c->err, "That is all of it. Approve it? y/N ");
 	fflush(c->err.file);
 	if (typed() == 'y')
 		return AR_EXIT_OK;

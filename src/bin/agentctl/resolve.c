@@ -93,8 +93,8 @@ static enum ar_exit find_id(struct search *s, struct ar_str *ret)
 	enum ar_exit exit = AR_EXIT_OK;
 
 	if (!ar_id_acceptable(s->word))
-		return ar_ctl_complain(c, AR_EXIT_USAGE, ar_str_from(s->kind->next), "'%s' is no %s id",
-				       s->word.p, s->kind->noun);
+		return ar_ctl_complain(c, AR_EXIT_USAGE, ar_str_from(s->kind->next),
+				       "'%s' is not a valid %s id", s->word.p, s->kind->noun);
 	for (int page = 0; page == 0 || (page < PAGES && s->cursor.len && !s->is_exact); page++) {
 		exit = look_at_page(s, PAGE);
 		if (exit != AR_EXIT_OK)
@@ -105,7 +105,7 @@ static enum ar_exit find_id(struct search *s, struct ar_str *ret)
 				       s->kind->noun, s->word.p);
 	if (!s->is_exact && !ar_str_absent(s->rival))
 		return ar_ctl_complain(c, AR_EXIT_USAGE,
-				       AR_STR("give more of the id; its end differs soonest"),
+				       AR_STR("give more of the id; ids differ most at their end"),
 				       "'%s' could be %s or %s", s->word.p, s->found.p, s->rival.p);
 	*ret = s->found;
 	return AR_EXIT_OK;

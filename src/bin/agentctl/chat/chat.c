@@ -95,7 +95,7 @@ void ar_chat_interrupt(struct ar_chat *t)
 	ar_chat_printf(t, "interrupting");
 	if (ar_api_call(t->ctl, "interrupt_turn", interrupt_body(t), &reply) == AR_EXIT_OK &&
 	    ar_str_is(ar_api_str(reply.doc, "result"), "no_op"))
-		ar_chat_printf(t, "it had ended already");
+		ar_chat_printf(t, "the turn had already ended");
 	ar_api_fini(&reply);
 }
 
@@ -268,7 +268,7 @@ static void live(struct ar_chat *t)
 		return;
 	ar_out_break(t->side);
 	if (!ar_str_absent(t->session))
-		ar_chat_printf(t, "go on with: agentctl chat --session %s", t->session.p);
+		ar_chat_printf(t, "continue with: agentctl chat --session %s", t->session.p);
 }
 
 static void free_all(struct ar_chat *t)
@@ -301,7 +301,8 @@ enum ar_exit ar_chat_run(struct ar_ctl *c, const struct ar_chat_options *o)
 	if (exit == AR_EXIT_OK) {
 		ar_ctl_hold_interrupts(c);
 		if (t.is_interactive)
-			ar_chat_printf(&t, "type a line to say it; /help lists the commands, Ctrl-D leaves");
+			ar_chat_printf(&t,
+				       "type a line to submit it; /help lists the commands, Ctrl-D leaves");
 		live(&t);
 		exit = t.exit;
 	}

@@ -165,7 +165,7 @@ static void read_form(struct ar_chat *t, struct ar_str line)
 	if (add_json(&t->form, line, (struct ar_json){ 0 }) && t->form.answer.p[0] == '{')
 		send(t, ar_buf_str(&t->form.answer));
 	else
-		ar_chat_printf(t, "that is no JSON object");
+		ar_chat_printf(t, "that is not a JSON object");
 }
 
 void ar_chat_form_input(struct ar_chat *t, struct ar_str line)
@@ -182,7 +182,7 @@ void ar_chat_form_input(struct ar_chat *t, struct ar_str line)
 		return;
 	}
 	if (!is_left_out && !add_field(f, &it, line)) {
-		ar_chat_printf(t, "that is no value for this field");
+		ar_chat_printf(t, "that is not a valid value for this field");
 		return;
 	}
 	if (++f->next < ar_json_len(f->fields))

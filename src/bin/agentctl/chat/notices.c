@@ -41,7 +41,7 @@ static const struct {
 } rows[] = {
 	{ "routing.single_candidate", "model", { "selectedModel", "decisionReason" }, is_other_model },
 	{ "routing.decided", "model", { "selectedModel", "decisionReason" }, is_other_model },
-	{ "routing.fallback.applied", "another model steps in", { "to.model", "reason" }, NULL },
+	{ "routing.fallback.applied", "falling back to another model", { "to.model", "reason" }, NULL },
 	{ "routing.not_possible", "no model can answer", { "reason" }, NULL },
 	{ "context.compaction.started", "shortening the conversation", { "trigger", "tokensBefore" }, NULL },
 	{ "context.compaction.completed", "shortened to tokens", { "tokensAfter", "summaryPreview" }, NULL },
@@ -53,7 +53,7 @@ static const struct {
 	{ "rate_limit.hit", "slowed down", { "source", "retryAfterMs" }, NULL },
 	{ "run.status", "retrying", { "title", "detail" }, is_retry },
 	{ "run.status", "approved", { "title", "detail" }, is_approval },
-	{ "task.retrying", "taken up again", { "retryReason" }, NULL },
+	{ "task.retrying", "resumed", { "retryReason" }, NULL },
 	{ "runtime.warning", "warning", { "message" }, NULL },
 	{ "runtime.error", "error", { "message", "recoveryAdvice" }, NULL },
 };

@@ -239,5 +239,5 @@ void ar_chat_question_answer(struct ar_chat *t, struct ar_str line)
 	else if (ar_str_is(line, "e"))
 		ar_chat_explain(t, q->id);
 	else if (!ar_str_empty(line))
-		ar_chat_printf(t, "that is no answer to the question; /interrupt stops the turn");
+		ar_chat_printf(t, "that is not an answer to the question; /interrupt stops the turn");
 }

@@ -84,10 +84,10 @@ static const struct {
 	{ "model", " NAME", "model of the next turns; without a name the daemon's choice", false, model },
 	{ "mode", " MODE", "permission mode of the next turns; without one the daemon's", false, mode },
 	{ "cost", "", "tokens, money and time of the turns seen here", false, cost },
-	{ "explain", " [last|ID]", "why it went as it did", true, explain },
-	{ "compact", "", "shorten what the model is given of the conversation", true, ar_chat_compact },
-	{ "fork", "", "go on in a branch; the thread stays as it is", true, ar_chat_fork },
-	{ "rollback", "", "take the last turn back", true, ar_chat_rollback },
+	{ "explain", " [last|ID]", "explain the decisions of the last turn", true, explain },
+	{ "compact", "", "replace the older part of the conversation by a summary", true, ar_chat_compact },
+	{ "fork", "", "continue in a branch; the thread is not changed", true, ar_chat_fork },
+	{ "rollback", "", "roll the last turn back", true, ar_chat_rollback },
 	{ "new", "", "begin a new session", false, new_session },
 	{ "exit", "", "exit; running work continues", false, quit_chat },
 };
@@ -113,7 +113,7 @@ bool ar_chat_command(struct ar_chat *t, struct ar_str line)
 	while (ar_str_starts(word, AR_STR(" ")))
 		word = ar_str_sub(word, 1, word.len);
 	if (commands[i].needs_session && ar_str_absent(t->session))
-		ar_chat_printf(t, "nothing has been said yet");
+		ar_chat_printf(t, "there is no turn yet");
 	else
 		commands[i].run(t, word);
 	return true;

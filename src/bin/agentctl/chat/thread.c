@@ -63,7 +63,7 @@ void ar_chat_fork(struct ar_chat *t, struct ar_str word AR_UNUSED)
 
 	if (call(t, "fork_thread", AR_STR_NONE, &reply)) {
 		t->thread = ar_arena_str(&t->ctl->arena, ar_api_str(reply.doc, "threadId"));
-		ar_chat_printf(t, "in the branch %s now", t->thread.p);
+		ar_chat_printf(t, "now in the branch %s", t->thread.p);
 	}
 	ar_api_fini(&reply);
 }

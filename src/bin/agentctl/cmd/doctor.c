@@ -46,11 +46,11 @@ static struct verdict check_folder(struct ar_ctl *c)
 		return VERDICT(LEVEL_FAIL, AR_STR("set HOME, AGENTD_DATA_DIR or --data-dir"),
 			       "the data directory is not set");
 	if (stat(c->data_dir, &st) != 0 && errno == ENOENT)
-		return VERDICT(LEVEL_OK, AR_STR_NONE, "%s does not exist yet; the first start makes it",
+		return VERDICT(LEVEL_OK, AR_STR_NONE, "%s does not exist yet; the first start creates it",
 			       c->data_dir);
 	if (access(c->data_dir, R_OK | W_OK | X_OK) != 0 || !S_ISDIR(st.st_mode))
 		return VERDICT(LEVEL_FAIL, AR_STR("give it to yourself, or name another with --data-dir"),
-			       "%s is not a folder that you can write to", c->data_dir);
+			       "%s is not a directory that you can write to", c->data_dir);
 	if (st.st_mode & 077)
 		return VERDICT(LEVEL_WARN, ar_arena_fmt(&c->arena, "chmod 700 %s", c->data_dir),
 			       "%s is open to other users", c->data_dir);
@@ -74,13 +74,13 @@ static bool disk_of(struct ar_ctl *c, struct statvfs *ret)
 
 static struct verdict check_disk(struct ar_ctl *c)
 {
-	struct ar_str advice = AR_STR("make room: without it nothing can be recorded");
+	struct ar_str advice = AR_STR("free some disk space: without it nothing can be recorded");
 	struct statvfs fs;
 	unsigned long long room;
 	enum level level;
 
 	if (!c->data_dir || !disk_of(c, &fs))
-		return VERDICT(LEVEL_WARN, AR_STR_NONE, "the room on disk cannot be found out");
+		return VERDICT(LEVEL_WARN, AR_STR_NONE, "the free disk space cannot be read");
 	room = (unsigned long long)fs.f_bavail * fs.f_frsize;
 	level = room < DISK_FAIL ? LEVEL_FAIL : room < DISK_WARN ? LEVEL_WARN : LEVEL_OK;
 	return VERDICT(level, level ? advice : AR_STR_NONE, "%llu MiB are free", room >> 20);
@@ -98,7 +98,7 @@ static struct verdict check_program(struct ar_ctl *c)
 			       "agentd is not found");
 	says = ar_daemon_version(c, program);
 	if (ar_str_absent(says))
-		return VERDICT(LEVEL_FAIL, AR_STR("install it again"), "%s does not tell its version",
+		return VERDICT(LEVEL_FAIL, AR_STR("install it again"), "%s does not print its version",
 			       program);
 	if (!ar_str_ends(says, AR_STR(AR_VERSION)))
 		return VERDICT(LEVEL_WARN, AR_STR("install both from the same release"),
@@ -120,12 +120,13 @@ static struct verdict judge_other_socket(struct ar_ctl *c, const struct stat *st
 	const char *group = group_of(c, st->st_gid);
 
 	if (access(c->socket, R_OK | W_OK) == 0)
-		return VERDICT(LEVEL_OK, AR_STR_NONE, "%s is of user %u and group %s, and you can open it",
-			       c->socket, (unsigned)st->st_uid, group);
+		return VERDICT(LEVEL_OK, AR_STR_NONE,
+			       "%s belongs to user %u and group %s, and you can open it", c->socket,
+			       (unsigned)st->st_uid, group);
 	return VERDICT(LEVEL_FAIL,
 		       ar_arena_fmt(&c->arena, "join group %s and log in again, or use --url with a token",
 				    group),
-		       "%s is of user %u and group %s, and you cannot open it", c->socket,
+		       "%s belongs to user %u and group %s, and you cannot open it", c->socket,
 		       (unsigned)st->st_uid, group);
 }
 
@@ -136,7 +137,7 @@ static struct verdict check_socket(struct ar_ctl *c)
 	if (!c->socket)
 		return VERDICT(LEVEL_OK, AR_STR_NONE, "not used: %s", c->url);
 	if (lstat(c->socket, &st) != 0)
-		return VERDICT(LEVEL_OK, AR_STR_NONE, "%s is not there; a daemon makes it", c->socket);
+		return VERDICT(LEVEL_OK, AR_STR_NONE, "%s does not exist; a daemon creates it", c->socket);
 	if (!S_ISSOCK(st.st_mode))
 		return VERDICT(LEVEL_FAIL, AR_STR("remove it, or name another with --socket"),
 			       "%s is not a socket", c->socket);
@@ -159,8 +160,8 @@ static struct verdict judge_unready(struct ar_ctl *c, const char *where, const s
 		enum level level;
 	} rows[] = {
 		{ "the store",
-		  "look at the room on disk, at the database and the network to it; the log of agentd has "
-		  "the words",
+		  "check the free disk space, the database and the network to it; the log of agentd has the "
+		  "cause",
 		  LEVEL_FAIL },
 		{ "memory",
 		  "raise limits.memory_bytes, MemoryMax= or ulimit -v of agentd, or stop what runs; see "
@@ -220,7 +221,7 @@ static void add_sentence(struct ar_buf *all, struct ar_str sentence)
 static struct verdict judge_sentences(struct ar_ctl *c, const struct ar_buf *all, enum level level)
 {
 	if (all->len == 0)
-		return VERDICT(LEVEL_OK, AR_STR_NONE, "nothing is amiss");
+		return VERDICT(LEVEL_OK, AR_STR_NONE, "no problem was found");
 	return VERDICT(level, AR_STR("correct it; `agentd check --secrets --config FILE` looks again"),
 		       "%.*s", AR_STR_ARG(ar_buf_str(all)));
 }
@@ -241,7 +242,7 @@ static struct verdict check_unused_settings(struct ar_ctl *c, const char *progra
 			add_sentence(&warnings, ar_str_sub(line, strlen("warning: "), line.len));
 	}
 	if (errors.len == 0 && !is_good)
-		return VERDICT(LEVEL_WARN, AR_STR_NONE, "agentd does not say whether they are right");
+		return VERDICT(LEVEL_WARN, AR_STR_NONE, "agentd could not check them");
 	return errors.len > 0 ? judge_sentences(c, &errors, LEVEL_FAIL)
 			      : judge_sentences(c, &warnings, LEVEL_WARN);
 }
@@ -253,7 +254,7 @@ static struct verdict check_settings(struct ar_ctl *c)
 	struct ar_api_reply reply;
 	struct ar_error err = { 0 };
 	enum ar_status st = ar_api_try(c, "get_settings", AR_STR("{}"), &reply, &err);
-	struct verdict v = VERDICT(LEVEL_OK, AR_STR_NONE, "not asked: they are the operator's to read");
+	struct verdict v = VERDICT(LEVEL_OK, AR_STR_NONE, "not checked: only the operator can read them");
 
 	if (st == AR_OK && reply.http.status == 200) {
 		for (struct ar_json_iter it = ar_json_iter(ar_json_get(reply.doc, "warnings"));
@@ -280,7 +281,7 @@ static struct verdict judge_nodes(struct ar_ctl *c, struct ar_json doc)
 	int64_t owned = 0;
 
 	if (ar_json_len(nodes) == 0)
-		return VERDICT(LEVEL_OK, AR_STR_NONE, "it works alone");
+		return VERDICT(LEVEL_OK, AR_STR_NONE, "the daemon is not part of a cluster");
 	for (struct ar_json_iter it = ar_json_iter(nodes); ar_json_next(&it);)
 		owned += ar_api_int(it.value, "partitions");
 	ar_json_bool(ar_json_get(doc, "settled"), &is_settled);
@@ -299,7 +300,7 @@ static struct verdict check_nodes(struct ar_ctl *c)
 {
 	struct ar_api_reply reply;
 	struct ar_error err = { 0 };
-	struct verdict v = VERDICT(LEVEL_OK, AR_STR_NONE, "not asked: the daemon does not answer");
+	struct verdict v = VERDICT(LEVEL_OK, AR_STR_NONE, "not checked: the daemon does not answer");
 
 	if (ar_api_try(c, "nodes", AR_STR_NONE, &reply, &err) == AR_OK && reply.http.status == 200)
 		v = judge_nodes(c, reply.doc);

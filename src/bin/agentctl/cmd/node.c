@@ -27,7 +27,8 @@ static void print_nodes(struct ar_ctl *c, struct ar_json doc)
 	bool is_settled = false;
 
 	if (ar_json_len(nodes) == 0) {
-		ar_ctl_note(c, "this daemon works alone: a cluster needs the setting store, a PostgreSQL");
+		ar_ctl_note(c, "this daemon is not part of a cluster; a cluster needs a PostgreSQL address "
+			       "in the setting store");
 		return;
 	}
 	ar_out_style(&c->out, AR_STYLE_BOLD);
@@ -38,8 +39,8 @@ static void print_nodes(struct ar_ctl *c, struct ar_json doc)
 		print_node(c, it.value);
 	ar_json_bool(ar_json_get(doc, "settled"), &is_settled);
 	if (!is_settled)
-		ar_ctl_note(c,
-			    "this node has not reached the database for a lease; what it shows may be old");
+		ar_ctl_note(
+			c, "this node has not reached the database for a lease; the list may be out of date");
 }
 
 static enum ar_exit list(struct ar_ctl *c)

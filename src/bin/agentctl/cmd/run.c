@@ -74,14 +74,14 @@ static bool on_status(struct turn *t, const struct ar_ctl_event *e)
 		ar_ctl_note(t->ctl, "%.*s: %.*s", AR_STR_ARG(title), AR_STR_ARG(detail));
 	if (ar_str_is(ar_api_str(payload, "phase"), "retrying"))
 		ar_ctl_note(t->ctl, "%.*s%s%.*s%s", AR_STR_ARG(title), detail.len ? ": " : "",
-			    AR_STR_ARG(detail), t->shown.text ? "; the answer begins anew" : "");
+			    AR_STR_ARG(detail), t->shown.text ? "; the answer starts again" : "");
 	return true;
 }
 
 static bool on_retrying(struct turn *t, const struct ar_ctl_event *e AR_UNUSED)
 {
-	ar_ctl_note(t->ctl, "the daemon was lost and takes the turn up again%s",
-		    t->shown.text ? "; the answer begins anew" : "");
+	ar_ctl_note(t->ctl, "the daemon was restarted and resumes the turn%s",
+		    t->shown.text ? "; the answer starts again" : "");
 	return true;
 }
 
@@ -113,7 +113,8 @@ static bool on_question(struct turn *t, const struct ar_ctl_event *e)
 
 	ar_out_break(&t->ctl->out);
 	if (!ar_str_absent(ar_api_str(payload, "promptRef")))
-		ar_ctl_note(t->ctl, "the next question is cut; see all of it with: agentctl inbox show %.*s",
+		ar_ctl_note(t->ctl,
+			    "the next question is shortened; see all of it with: agentctl inbox show %.*s",
 			    AR_STR_ARG(id));
 	if (t->fails_on_question)
 		return leave_question(t, id, prompt);
@@ -256,7 +257,7 @@ static bool on_interrupt(void *arg)
 	struct turn *t = arg;
 
 	if (t->interrupts++ == 0) {
-		ar_ctl_note(t->ctl, "interrupting; press Ctrl-C again to leave the turn alone");
+		ar_ctl_note(t->ctl, "interrupting; press Ctrl-C again to exit without waiting");
 		interrupt(t);
 		return true;
 	}
@@ -395,7 +396,7 @@ static enum ar_exit read_timeout(struct turn *t)
 		return AR_EXIT_OK;
 	if (!ar_ctl_parse_span(ar_str_from(t->timeout), &span) || span <= 0)
 		return ar_ctl_complain(t->ctl, AR_EXIT_USAGE, AR_STR("write it as 90s, 10m or 2h"),
-				       "--timeout '%s' is no span of time", t->timeout);
+				       "--timeout '%s' is not a duration", t->timeout);
 	t->deadline = now() + span;
 	return AR_EXIT_OK;
 }

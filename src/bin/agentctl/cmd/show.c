@@ -35,7 +35,7 @@ static void print_table(struct ar_ctl *c, struct ar_json doc)
 	struct ar_json sessions = ar_json_get(doc, "sessions");
 
 	if (ar_json_len(sessions) == 0) {
-		ar_ctl_note(c, "there is no session yet; agentctl run \"...\" makes one");
+		ar_ctl_note(c, "there is no session yet; agentctl run \"...\" creates one");
 		return;
 	}
 	ar_out_style(&c->out, AR_STYLE_BOLD);

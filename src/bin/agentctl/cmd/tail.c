@@ -138,7 +138,7 @@ static enum ar_exit follow(struct ar_ctl *c, struct ar_str session, struct ar_st
 	ar_buf_adds(&f.cursor, after);
 	exit = ar_ctl_follow_run(&f);
 	if (exit == AR_EXIT_INTERRUPTED)
-		ar_ctl_note(c, "left; go on with: agentctl tail %.*s --after %.*s",
+		ar_ctl_note(c, "stopped; continue with: agentctl tail %.*s --after %.*s",
 			    AR_STR_ARG(t.is_of_all ? AR_STR("all") : session),
 			    AR_STR_ARG(ar_buf_str(&f.cursor)));
 	ar_ctl_follow_fini(&f);
@@ -157,7 +157,7 @@ static enum ar_exit tail_all(struct ar_ctl *c, const struct ar_ctl_args *a)
 		return follow(c, AR_STR_NONE, AR_STR(""), 0);
 	if (!ar_str_is(after, "now") && after.p[0] != 't')
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("0 is the beginning, now is the end"),
-				       "'%s' is no cursor of all sessions", after.p);
+				       "'%s' is not a cursor of all sessions", after.p);
 	return follow(c, AR_STR_NONE, after, 0);
 }
 
@@ -172,7 +172,7 @@ static enum ar_exit tail(struct ar_ctl *c, const struct ar_ctl_args *a)
 		return tail_all(c, a);
 	if (!ar_str_is(after, "now") && !cursor_sequence(after, &from))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("0 is the beginning, now is the end"),
-				       "'%s' is no cursor", after.p);
+				       "'%s' is not a cursor", after.p);
 	if (!a->values[OPT_NO_FOLLOW]) {
 		exit = ar_resolve_session(c, a->words[0], &session);
 		return exit == AR_EXIT_OK ? follow(c, session, after, 0) : exit;

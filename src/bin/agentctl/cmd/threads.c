@@ -71,7 +71,7 @@ static enum ar_exit steer_with(struct ar_ctl *c, const struct ar_ctl_args *a, st
 	ar_jw_close(&w);
 	ar_jw_close_array(&w);
 	ar_jw_close(&w);
-	return send(c, "steer_turn", &body, "appliedAtStep", "taken up by the running turn");
+	return send(c, "steer_turn", &body, "appliedAtStep", "added to the running turn");
 }
 
 static enum ar_exit steer(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -167,7 +167,7 @@ static enum ar_exit rollback(struct ar_ctl *c, const struct ar_ctl_args *a)
 	if (a->values[ROLLBACK_SEQUENCE] &&
 	    !ar_str_to_u64(ar_str_from(a->values[ROLLBACK_SEQUENCE]), &sequence))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl tail SESSION shows the sequences"),
-				       "'%s' is no sequence", a->values[ROLLBACK_SEQUENCE]);
+				       "'%s' is not a sequence", a->values[ROLLBACK_SEQUENCE]);
 	exit = ar_resolve_read(c, a->words[0], &session);
 	if (exit == AR_EXIT_OK) {
 		t = find_thread(session.doc, a->values[ROLLBACK_THREAD]);

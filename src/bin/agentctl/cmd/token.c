@@ -29,7 +29,7 @@ static void print_new(struct ar_ctl *c, const struct ar_api_reply *r)
 
 	if (ar_str_absent(token)) {
 		ar_ctl_note(c,
-			    "%.*s was made by an earlier call with this key; its secret was shown then. "
+			    "%.*s was created by an earlier call with this key; its secret was shown then. "
 			    "Rotate it if it is lost.",
 			    AR_STR_ARG(id));
 		return;
@@ -181,7 +181,7 @@ static void print_table(struct ar_ctl *c, const struct ar_api_reply *r)
 	struct ar_json tokens = ar_json_get(r->doc, "tokens");
 
 	if (ar_json_len(tokens) == 0) {
-		ar_ctl_note(c, "there are no tokens; `agentctl token create NAME` makes one");
+		ar_ctl_note(c, "there are no tokens; `agentctl token create NAME` creates one");
 		return;
 	}
 	ar_out_style(&c->out, AR_STYLE_BOLD);

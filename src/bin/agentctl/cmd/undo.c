@@ -151,7 +151,7 @@ static enum ar_exit undo_all(struct undo *u)
 				       AR_STR("agentctl show SESSION lists its turns"),
 				       "the session has no turn '%s'", u->turn.p);
 	if (u->count == 0)
-		ar_ctl_note(u->ctl, "the turn changed no file by a tool for files");
+		ar_ctl_note(u->ctl, "the turn changed no file with a file tool");
 	for (size_t i = u->count; i > 0 && exit == AR_EXIT_OK; i--)
 		exit = undo_ref(u, u->refs[i - 1]);
 	if (exit == AR_EXIT_OK && u->has_conflict)

@@ -69,7 +69,7 @@ enum ar_exit ar_process_find(struct ar_ctl *c, const char *word, struct ar_ctl_p
 
 		if (ar_str_absent(session_key) || !ar_str_starts(ar_str_from(word), AR_STR("proc_")))
 			return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl ps lists them"),
-					       "'%s' is no process id", word);
+					       "'%s' is not a process id", word);
 		s.id = ar_str_from(word);
 		session = ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(session_key));
 	}

@@ -71,7 +71,8 @@ static void draw_keys(struct screen *s, int width)
 {
 	char text[WIDTH_MAX];
 
-	snprintf(text, sizeof(text), "sorted by %s    s other order  q end", ar_top_sort_names[s->by]);
+	snprintf(text, sizeof(text), "sorted by %s    s changes the order  q exits",
+		 ar_top_sort_names[s->by]);
 	ar_out_style(&s->ctl->out, AR_STYLE_DIM);
 	ar_out_printf(&s->ctl->out, "%.*s", width - 1, text);
 	ar_out_style(&s->ctl->out, AR_STYLE_PLAIN);
