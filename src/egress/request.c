@@ -128,11 +128,11 @@ static const char *parse_header(struct ar_str line, struct ar_egress_request *r,
 	struct ar_str name, value = ar_str_split(line, ':', &name);
 
 	if (ar_str_absent(value) || !is_token(name) || !is_text(value))
-		return "a header line is not one";
+		return "a header line is not valid";
 	value = ar_str_trim(value, " \t");
 	if (is_word(name, "host")) {
 		if (seen->host || !is_same_host(value, r))
-			return "Host does not say what the request line says";
+			return "the Host header differs from the request line";
 		seen->host = true;
 	}
 	if (is_word(name, "transfer-encoding"))
@@ -179,7 +179,7 @@ static enum ar_egress_read read_whole(struct ar_str bytes, struct ar_egress_requ
 	if (!r->is_connect)
 		ar_buf_addz(&r->head, seen.host ? "Connection: close\r\n\r\n" : "");
 	if (!r->is_connect && !seen.host)
-		return refuse(r, 400, "there is no Host");
+		return refuse(r, 400, "the Host header is missing");
 	r->size = at;
 	return AR_EGRESS_WHOLE;
 }

@@ -150,7 +150,7 @@ void ar_files_serve(struct ar_str request, struct ar_buf *out)
 		run(&w, v);
 	else
 		ar_files_fail(&w, "invalid_arguments", "Call it again with a JSON object.",
-			      "The request is no JSON, or too long.");
+			      "The request is not JSON, or too long.");
 	write_answer(&w, out);
 	ar_json_parser_free(parser);
 	ar_buf_fini(&w.text);

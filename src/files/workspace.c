@@ -79,8 +79,7 @@ static const struct refusal refusals[] = {
 	  "absolute or climbs out.",
 	  "Use a path inside the workspace, relative to it. What lies outside cannot be read with this "
 	  "tool." },
-	{ ELOOP, "outside_workspace",
-	  "'%s' goes through links that lead nowhere or to places that are never followed.",
+	{ ELOOP, "outside_workspace", "'%s' contains links that are broken or are never followed.",
 	  "Use a path without these links." },
 	{ EACCES, "permission", "'%s' may not be read or changed by the user that tools run as.",
 	  "Use another file, or tell the user." },
@@ -95,7 +94,7 @@ static const struct refusal refusals[] = {
 	{ EDQUOT, "no_space", "There is no space left for '%s'.", "Tell the user." },
 	{ EFBIG, "too_large", "'%s' would be larger than a file may be here.", "Write less." },
 	{ ENAMETOOLONG, "invalid_arguments", "'%s' has a name that is too long.", "Use a shorter path." },
-	{ EAGAIN, "busy", "'%s' is being renamed without pause.", "Try again later." },
+	{ EAGAIN, "busy", "'%s' is renamed again and again.", "Try again later." },
 };
 
 static const struct refusal other_refusal = { 0, "io", "'%s' cannot be read.",
@@ -170,7 +169,7 @@ int ar_workspace_open_folder(struct ar_files_work *w, int root, struct ar_str pa
 	if (!S_ISDIR(st.st_mode)) {
 		ar_files_fail(w, "not_a_folder",
 			      "Use read_file for its contents, or name the folder that it is in.",
-			      "'%s' is no folder.", ar_shown_path(&w->arena, path).p);
+			      "'%s' is not a folder.", ar_shown_path(&w->arena, path).p);
 		return -1;
 	}
 	int fd = ar_beneath_open(root, path.p, O_RDONLY | O_DIRECTORY, true);

@@ -247,10 +247,10 @@ static const char *parse_number(void *at, const struct word *w, const char *text
 	for (const char *c = text; *c; c++) {
 		if (*c < '0' || *c > '9' || __builtin_mul_overflow(n, 10, &n) ||
 		    __builtin_add_overflow(n, (uint64_t)(*c - '0'), &n))
-			return "a number that is none, or too large";
+			return "a number that is not valid, or too large";
 	}
 	if (!*text || (w->size < sizeof(n) && n >> (w->size * 8) != 0))
-		return "a number that is none, or too large";
+		return "a number that is not valid, or too large";
 	if (w->size == sizeof(uint16_t))
 		*(uint16_t *)at = (uint16_t)n;
 	else if (w->size == sizeof(uint32_t))

@@ -162,11 +162,11 @@ static const struct {
 	bool (*is_so)(const struct ar_plan *p);
 	const char *wrong;
 } rules[] = {
-	{ has_no_kind, "mode, network and backend must be said" },
+	{ has_no_kind, "mode, network and backend must be given" },
 	{ stays_root, "the root backend needs a uid and a gid that are not 0" },
-	{ has_no_id, "an id that is none" },
+	{ has_no_id, "an id that is not valid" },
 	{ has_bad_workspace, "the workspace is not an absolute path below /, without dots" },
-	{ writes_to_root, "a workspace of root cannot be written: its owner must be said and not be 0" },
+	{ writes_to_root, "a workspace of root cannot be written: its owner must be given and not be 0" },
 	{ has_bad_cwd, "cwd is not an absolute path without dots" },
 	{ has_bad_roots, "a root, decoy or cgroup is not an absolute path below /, without dots" },
 	{ has_bad_protected, "a protected path is not relative and clean, or there is no workspace" },

@@ -84,7 +84,7 @@ test('SB-06 write, edit, patch and git, each inside its boundary and with what w
 
 	const wrong = await run(w.rt, 'edit_file', { path: 'src/a.c', oldText: 'int  z;', newText: 'x' });
 	assert.deepEqual([wrong.type, wrong.errorCategory], ['tool.failed', 'no_match']);
-	assert.match(wrong.text, /The nearest place is line 1, which is 'int z;' where 'int  z;' was given/);
+	assert.match(wrong.text, /The most similar line is line 1, which is 'int z;' where 'int  z;' was given/);
 	await w.rt.stop();
 });
 

@@ -113,7 +113,7 @@ static const char *reason_not_ours(const struct ar_audit_state *now, const struc
 	if (now->daemon != 0)
 		return "auditd runs here";
 	if (rules->others > 0)
-		return "somebody else has audit rules here";
+		return "another program has audit rules here";
 	return NULL;
 }
 
@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	fd = ar_kernel_open();
 	if (fd < 0 || ar_kernel_state(fd, &now) < 0 || ar_kernel_count(fd, &rules) < 0)
-		return print_unavailable("audit cannot be asked");
+		return print_unavailable("audit cannot be queried");
 	lock = open_lock();
 	if (lock < 0 || ar_kernel_state(fd, &now) < 0)
 		return print_unavailable(LOCK_PATH);

@@ -280,7 +280,7 @@ static void on_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *foun
 	}
 	uv_freeaddrinfo(found);
 	if (fault)
-		deny_request(c, "the name stands for an address that may not be reached from a sandbox");
+		deny_request(c, "the name resolves to an address that a sandbox may not reach");
 	else
 		send_answer(c, 502, "the name is not known");
 }

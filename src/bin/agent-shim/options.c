@@ -83,7 +83,7 @@ static const char *parse_line(struct ar_shim_options *o, char *line)
 		if (strcmp(line, words[i].word) == 0)
 			return words[i].parse(o, space + 1) ? NULL : words[i].wrong;
 	}
-	return "a word that this agent-shim does not know";
+	return "an option that this agent-shim does not know";
 }
 
 static bool read_text(struct ar_shim_options *o, const char *path, const char **ret_wrong)

@@ -105,7 +105,7 @@ void ar_termination_fail_json(struct ar_shim *s, struct ar_piece json)
 	if (e->has_failed || s->init.has_exit)
 		return;
 	if (json.len >= sizeof(e->failure)) {
-		ar_termination_fail(s, "init", 0, "agent-init failed with more words than fit here");
+		ar_termination_fail(s, "init", 0, "agent-init failed with a message that is too long");
 		return;
 	}
 	memcpy(e->failure, json.p, json.len);
@@ -166,7 +166,7 @@ static void begin_stages(struct ar_shim *s, const char *by, struct ar_piece reas
 	uint64_t grace = grace_ms * AR_SHIM_MS;
 
 	if (!s->init.is_released) {
-		ar_termination_fail(s, "barrier", 0, "it was ended before it was let go");
+		ar_termination_fail(s, "barrier", 0, "it was ended before it was started");
 		return;
 	}
 	if (e->stage != AR_TERMINATION_NONE) {
@@ -287,12 +287,12 @@ static void check_deadlines(struct ar_shim *s)
 
 	if (is_due(e->barrier_at, now))
 		ar_termination_fail(s, s->init.is_ready ? "barrier" : "setup", ETIMEDOUT,
-				    s->init.is_ready ? "nobody let it go in time"
+				    s->init.is_ready ? "agentd did not start it in time"
 						     : "agent-init was not ready in time");
 	if (is_due(e->timeout_at, now)) {
 		e->timeout_at = 0;
 		ar_journal_file_addf(&s->journal, AR_RECORD_LIMIT, "{\"kind\":\"timeout\",\"count\":1}");
-		begin_by_itself(s, "timeout", "its time is over");
+		begin_by_itself(s, "timeout", "its time limit has passed");
 	}
 	if (is_due(e->next_at, now))
 		enter_stage(s, e->stage + 1);

@@ -158,7 +158,7 @@ static int cannot_start(const char *why)
 static int report_settings(const struct ar_settings *s)
 {
 	for (size_t i = 0; i < s->warnings.count; i++)
-		report("warning", "look at this setting", s->warnings.v[i].p);
+		report("warning", "check this setting", s->warnings.v[i].p);
 	for (size_t i = 0; i < s->problems.count; i++)
 		report("error", "cannot start", s->problems.v[i].p);
 	return s->problems.count > 0;

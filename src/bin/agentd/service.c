@@ -73,7 +73,7 @@ static enum ar_status adopt_socket(struct ar_arena *a, int fd, struct ar_config 
 	if (!is_local && at.any.sa_family != AF_INET && at.any.sa_family != AF_INET6)
 		return refuse(err, fd, "it is neither TCP nor a unix socket");
 	if (is_local ? s->local : s->tcp)
-		return refuse(err, fd, "there is one of its kind already");
+		return refuse(err, fd, "another socket of its kind was passed before");
 	if (is_local) {
 		s->local = fd;
 		c->socket = ar_arena_str(a, ar_str_from(at.local.sun_path)).p;

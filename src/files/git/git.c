@@ -154,7 +154,7 @@ static void fail_with(struct ar_files_work *w, const struct ar_buf *said)
 	ar_shown_add_text(&text, ar_line_trimmed(ar_buf_str(said)));
 	if (memmem(text.p ? text.p : "", text.len, "not a git repository", 20))
 		ar_files_fail(w, "not_a_repository", "Use list_files and read_file instead.",
-			      "The workspace is no git repository.");
+			      "The workspace is not a git repository.");
 	else
 		ar_files_fail(w, "tool_error", "Correct what git names, or use other arguments.",
 			      "git failed: %.*s", AR_STR_ARG(ar_buf_str(&text)));

@@ -156,7 +156,7 @@ static void quarantine_bare(struct ar_files_work *w, int folder, struct ar_str p
 
 	if (!is_layout(folder, "")) {
 		ar_files_fail(w, "not_found", "`agentctl sandbox repositories` lists those that there are.",
-			      "'%s' is no git repository.", ar_shown_path(&w->arena, path).p);
+			      "'%s' is not a git repository.", ar_shown_path(&w->arena, path).p);
 		return;
 	}
 	if (!set_aside(folder, "HEAD", to)) {

@@ -37,7 +37,7 @@ static void report_file(struct applying *a, const char *what, const struct ar_pa
 		ar_shown_add_path(&a->told, f->new_path);
 	}
 	if (moved > 0)
-		ar_buf_addf(&a->told, " (%zu hunk%s stood at another line than told)", moved,
+		ar_buf_addf(&a->told, " (%zu hunk%s applied at another line than given)", moved,
 			    moved == 1 ? "" : "s");
 	ar_buf_addc(&a->told, '\n');
 }

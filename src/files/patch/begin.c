@@ -129,10 +129,8 @@ static enum ar_status read_section(struct ar_patch_reader *r)
 		r->at++;
 		return sections[i].read(r, f);
 	}
-	return fail_syntax(
-		r,
-		"'*** Add File: ', '*** Update File: ', '*** Delete File: ' or '*** End Patch' has to stand "
-		"here");
+	return fail_syntax(r, "'*** Add File: ', '*** Update File: ', '*** Delete File: ' or '*** End Patch' "
+			      "is expected here");
 }
 
 enum ar_status ar_patch_read_begin(struct ar_patch_reader *r)

@@ -219,7 +219,7 @@ static enum ar_status refuse(struct work *w, const struct ar_patch_hunk *h, cons
 		return AR_E_LIMIT;
 	}
 	if (!ar_str_absent(h->anchor) && find_anchor(w, h->anchor) == NOWHERE)
-		why = ar_arena_fmt(s->arena, "the line '%.*s' does not stand behind line %zu of the file",
+		why = ar_arena_fmt(s->arena, "the line '%.*s' does not occur after line %zu of the file",
 				   AR_STR_ARG(ar_str_utf8_prefix(h->anchor, 160)), w->done)
 			      .p;
 	else

@@ -20,7 +20,7 @@ static const struct ar_files_arg args[] = {
 	  AR_FILES_STR, true, offsetof(struct ar_files_args, old_text), 1, AR_CHANGES_FILE_MAX, 0 },
 	{ "newText", "What comes in its place; empty to remove it.", AR_FILES_STR, true,
 	  offsetof(struct ar_files_args, new_text), 0, AR_CHANGES_FILE_MAX, 0 },
-	{ "replaceAll", "Replace it wherever it stands.", AR_FILES_BOOL, false,
+	{ "replaceAll", "Replace every occurrence.", AR_FILES_BOOL, false,
 	  offsetof(struct ar_files_args, replace_all), 0, 1, 0 },
 };
 
@@ -97,13 +97,13 @@ static bool is_clear(struct edit *e)
 		return true;
 	if (e->count == 0) {
 		ar_files_fail(w, "no_match", "Read that part of the file again and take oldText from it.",
-			      "oldText does not stand in '%s'. %s", path,
+			      "oldText does not occur in '%s'. %s", path,
 			      ar_nearest(&w->arena, e->file->before, w->args.old_text).p);
 		return false;
 	}
 	add_lines(e, &lines);
 	ar_files_fail(w, "ambiguous", "Give more lines around it in oldText, or use replaceAll=true.",
-		      "oldText stands %zu times in '%s', at lines %s.", e->count, path, lines.p);
+		      "oldText occurs %zu times in '%s', at lines %s.", e->count, path, lines.p);
 	return false;
 }
 

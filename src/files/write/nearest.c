@@ -82,7 +82,7 @@ static void add_difference(struct ar_buf *out, const struct ar_lines *text, size
 	if (at == text->count) {
 		ar_buf_addf(out, "The file ends after line %zu, where ", at);
 	} else {
-		ar_buf_addf(out, "The nearest place is line %zu, which is ", at + 1);
+		ar_buf_addf(out, "The most similar line is line %zu, which is ", at + 1);
 		add_line(out, text->at[at]);
 		ar_buf_addz(out, " where ");
 	}
@@ -97,7 +97,7 @@ struct ar_str ar_nearest(struct ar_arena *a, struct ar_str text, struct ar_str w
 	size_t found = 0;
 
 	if (!ar_lines_split(a, text, &lines) || !ar_lines_split(a, wanted, &wants) || lines.count == 0)
-		return ar_str_empty(text) ? AR_STR("The file is empty.") : AR_STR("No line of it is near.");
+		return ar_str_empty(text) ? AR_STR("The file is empty.") : AR_STR("It has no similar line.");
 	size_t from = first_line(&wants);
 
 	if (from == wants.count)

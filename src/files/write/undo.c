@@ -68,7 +68,7 @@ static bool settle(struct undoing *u, struct ar_change *f, struct ar_json change
 		return true;
 	if (!read_before(u->work, change, &f->after))
 		return keep_file(u, f->path,
-				 "what was in it is not on record as it was (a secret may be masked)");
+				 "its earlier content is not stored exactly (a secret may be redacted)");
 	if (ar_json_i64(ar_json_get(change, "mode"), &mode))
 		f->mode = (mode_t)mode & 0777;
 	return true;

@@ -38,13 +38,13 @@ static const struct {
 	{ "a\nb", HEAD "@@ -2 +2,2 @@\n b\n\\ No newline at end of file\n+c\n", "a\nb\nc\n", "Changed f" },
 	/* Elsewhere than told. */
 	{ "0\n0\n0\na\nb\n", HEAD "@@ -1,2 +1,2 @@\n a\n-b\n+B\n", "0\n0\n0\na\nB\n",
-	  "(1 hunk stood at another line than told)" },
+	  "(1 hunk applied at another line than given)" },
 	{ "x\ny\nx\ny\nx\ny\n", HEAD "@@ -3,2 +3,2 @@\n x\n-y\n+Y\n", "x\ny\nx\nY\nx\ny\n", "Changed f\n" },
 	{ "a\nb\nc\nd\n", HEAD "@@ -1 +1 @@\n-a\n+A\n@@ -4 +4 @@\n-d\n+D\n", "A\nb\nc\nD\n", "2 hunks" },
 	{ "a\nb\n", HEAD "@@ -2 +2 @@\n-b\n+B\n@@ -1 +1 @@\n-a\n+A\n", NULL,
 	  "hunk 2 (line 6 of the patch) does not fit" },
 	{ "0\n0\nx\ny\nx\ny\nx\ny\n", HEAD "@@ -1,2 +1,2 @@\n x\n-y\n+Y\n@@ -5,2 +5,2 @@\n x\n-y\n+Z\n",
-	  "0\n0\nx\nY\nx\ny\nx\nZ\n", "(2 hunks stood at another line than told)" },
+	  "0\n0\nx\nY\nx\ny\nx\nZ\n", "(2 hunks applied at another line than given)" },
 	/* Ends of lines are the file's. */
 	{ "a\r\nb\r\n", HEAD "@@ -1,2 +1,2 @@\n a\n-b\n+B\n", "a\r\nB\r\n", "Changed f" },
 	{ "a\nb\n", "--- a/f\r\n+++ b/f\r\n@@ -1,2 +1,2 @@\r\n a\r\n-b\r\n+B\r\n", "a\nB\n", "Changed f" },
@@ -60,7 +60,7 @@ static const struct {
 	  "Changed f" },
 	/* What does not fit or add up. */
 	{ "a\nb\nc\n", HEAD "@@ -1,3 +1,3 @@\n a\n-x\n+B\n c\n", NULL,
-	  "The nearest place is line 2, which is 'b' where 'x' was given" },
+	  "The most similar line is line 2, which is 'b' where 'x' was given" },
 	{ "a\n", HEAD "@@ -1,3 +1,3 @@\n-a\n+b\n", NULL,
 	  "hunk 1 of 'f' (line 6 of the patch): its lines do not add up" },
 	{ "a\n", HEAD "@@ -1 +1 @@\n-a\n+b\n+c\n", NULL, "it has more lines than its header counts" },
@@ -85,7 +85,7 @@ static const struct {
 	{ "x\nx\nx\n", BEGIN "@@\n-x\n+y\n*** End of File\n" END, "x\nx\ny\n", "Changed f" },
 	{ "a\n", BEGIN "@@\n+b\n" END, "a\nb\n", "Changed f" },
 	{ "a\nb\nc\n", BEGIN "@@\n-a\n+A\n@@\n-c\n+C\n" END, "A\nb\nC\n", "2 hunks" },
-	{ "a\n", BEGIN "@@ nowhere\n-a\n+b\n" END, NULL, "the line 'nowhere' does not stand behind line 0" },
+	{ "a\n", BEGIN "@@ nowhere\n-a\n+b\n" END, NULL, "the line 'nowhere' does not occur after line 0" },
 	{ "a\n", BEGIN "@@\n-a\n+b\n", NULL, "'*** End Patch' is missing" },
 	{ "a\n", BEGIN "@@\nwrong\n" END, NULL, "line 4 of the patch: a line of a hunk begins with" },
 	{ "a\n", BEGIN END, NULL, "an update without a hunk" },
