@@ -163,7 +163,7 @@ test('it dies in a call: lost, then it is started again', async (t) => {
 	assert.deepEqual([end.outcome, end.retryable], ['lost', false]);
 	assert.match(end.message, /status 7/);
 	assert.equal((await p.done(other)).outcome, 'lost');
-	assert.match((await p.until((l) => l.trouble?.includes('status 7'))).trouble, /tried again at the next call/);
+	assert.match((await p.until((l) => l.trouble?.includes('status 7'))).trouble, /retried at the next call/);
 	assert.ok(p.tools().length > 0, 'what it offers is still shown');
 	const after = await p.call('s_pid');
 	assert.equal(after.outcome, 'ok');
@@ -191,9 +191,9 @@ test('it never starts: ready, without tools, and why', async (t) => {
 		[{ command: 'no-such-program-here' }, /could not be started: No such file/],
 		[{ url: 'http://127.0.0.1:9/mcp' }, /cannot be reached/],
 		[OFFICIAL.scripted('--old', '1999-01-01'), /revision that this client does not know: 1999-01-01/],
-		[{ ...OFFICIAL.scripted('--garbage', '--silent', 'server/discover'), connectMs: 8000 }, /does not speak MCP/],
+		[{ ...OFFICIAL.scripted('--garbage', '--silent', 'server/discover'), connectMs: 8000 }, /violates the MCP protocol/],
 		[{ ...OFFICIAL.scripted('--modern'), era: 'legacy' }, undefined],
-		[{ ...OFFICIAL.scripted(), era: 'modern' }, /does not speak revision 2026-07-28/],
+		[{ ...OFFICIAL.scripted(), era: 'modern' }, /does not support revision 2026-07-28/],
 		[OFFICIAL.scripted('--endless'), /does not end/],
 		[OFFICIAL.scripted('--tools', '1200'), /more than 1000 tools/],
 	]) {

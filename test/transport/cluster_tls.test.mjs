@@ -66,7 +66,7 @@ scenario("who has no certificate of the authority for its address is not answere
 	for (const request of requests) {
 		const plain = await ask(probe.cluster, request);
 		assert.equal(plain.statuses[0], 400, "plain HTTP with the key");
-		assert.match(plain.text, /this address speaks https/);
+		assert.match(plain.text, /this address requires https/);
 		plain.close();
 	}
 	const counters = await probe.stop();

@@ -55,7 +55,7 @@ scenario("an older TLS, an unknown protocol, plain HTTP and garbage get no furth
 	assert.match(alpn.stderr, /no application protocol/);
 	const plain = await ask(probe.port, get("/health"));
 	assert.deepEqual(plain.statuses, [400]);
-	assert.match(plain.text, /this address speaks https/);
+	assert.match(plain.text, /this address requires https/);
 	const garbage = new Wire(probe.port).send("\x16\x03\x01\xff\xff" + "A".repeat(70000));
 	await garbage.until((w) => w.closed);
 	const counters = await probe.stop();

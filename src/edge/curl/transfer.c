@@ -134,7 +134,8 @@ static enum ar_transfer_end verdict_of(struct ar_transfer *t, CURLcode code)
 			return AR_TRANSFER_COMPLETE;
 		/* libcurl takes a connection that closes among the headers for the end of a response without
 		 * a body. */
-		snprintf(t->curl_why, sizeof(t->curl_why), "it closed within the headers");
+		snprintf(t->curl_why, sizeof(t->curl_why),
+			 "the connection was closed in the middle of the headers");
 		return AR_TRANSFER_CUT;
 	case CURLE_OPERATION_TIMEDOUT:
 		return AR_TRANSFER_TIMEOUT;
@@ -180,7 +181,7 @@ static void hand_over_fresh(struct ar_transfer_pool *p)
 
 		ar_list_push(&p->active, node);
 		if (curl_multi_add_handle(p->curl.multi, t->easy) != CURLM_OK)
-			set_end(t, AR_TRANSFER_UNREACHABLE, "libcurl did not take the request");
+			set_end(t, AR_TRANSFER_UNREACHABLE, "libcurl refused the request");
 	}
 }
 

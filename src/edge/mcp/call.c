@@ -89,8 +89,7 @@ static void read_result(struct ar_mcp_call *c, struct ar_json result)
 		return;
 	}
 	if (!ar_str_is(type, "complete")) {
-		ar_mcp_call_end(c, AR_TOOL_ERROR, "protocol",
-				"it answered with a kind of result that is not known here");
+		ar_mcp_call_end(c, AR_TOOL_ERROR, "protocol", "it answered with an unknown kind of result");
 		return;
 	}
 	ar_mcp_result_read(&c->arena, result, &c->result);
@@ -122,7 +121,7 @@ static void end_refused(struct ar_mcp_call *c, const struct ar_mcp_failure *f)
 
 	if (f->http == 401 || f->http == 403)
 		ar_mcp_call_end(c, AR_TOOL_NOT_RUN, "auth",
-				"it does not let us in; set a header with a valid token");
+				"it refused our credentials; set a header with a valid token");
 	else if (f->http < 500 || busy)
 		ar_mcp_call_end(c, AR_TOOL_NOT_RUN, busy ? "overloaded" : "protocol", f->why);
 	else

@@ -76,11 +76,11 @@ static bool is_declined(const struct ar_mcp_call *c)
 static void resend(struct ar_mcp_call *c)
 {
 	if (is_declined(c)) {
-		ar_mcp_call_end(c, AR_TOOL_NOT_RUN, "auth", "the page that it needs was not visited");
+		ar_mcp_call_end(c, AR_TOOL_NOT_RUN, "auth", "the page that it requires was not opened");
 		return;
 	}
 	if (++c->rounds > ROUNDS_MAX) {
-		ar_mcp_call_end(c, AR_TOOL_ERROR, "protocol", "it asks without end");
+		ar_mcp_call_end(c, AR_TOOL_ERROR, "protocol", "it asked for input too often");
 		return;
 	}
 	c->resumes = true;
@@ -125,7 +125,7 @@ void ar_mcp_call_on_input_required(struct ar_mcp_call *c, struct ar_json result)
 			continue;
 		c->question_count = c->round_at;
 		ar_mcp_call_end(c, AR_TOOL_ERROR, "unsupported",
-				"it asks for something that this client does not offer");
+				"it requires a feature that this client does not support");
 		return;
 	}
 	send_questions(c);
@@ -142,7 +142,7 @@ void ar_mcp_call_on_url_required(struct ar_mcp_call *c, const struct ar_mcp_mess
 	}
 	if (c->question_count == c->round_at)
 		ar_mcp_call_end(c, AR_TOOL_NOT_RUN, "auth",
-				"it wants a page to be visited and does not say which");
+				"it requires a page to be opened, but sent no address");
 	else
 		send_questions(c);
 }

@@ -133,7 +133,8 @@ enum ar_status ar_mcp_child_start(const struct ar_mcp_options *o, struct ar_mcp_
 	if (!open_streams(&s)) {
 		rc = errno;
 		close_streams(&s);
-		return ar_fail(err, AR_E_IO, "no pipes to '%s': %s", o->command, strerror(rc));
+		return ar_fail(err, AR_E_IO, "the pipes to '%s' could not be created: %s", o->command,
+			       strerror(rc));
 	}
 	rc = spawn_server(o, &s, &c.pid);
 	if (rc != 0) {

@@ -120,7 +120,7 @@ static void note_capabilities(struct ar_mcp_peer *p, struct ar_json capabilities
 static void fall_back(struct ar_mcp_peer *p, struct ar_str why)
 {
 	if (p->setup->options->era == AR_MCP_MODERN)
-		fail_handshake(p, "it does not speak revision " AR_MCP_VERSION_MODERN, why);
+		fail_handshake(p, "it does not support revision " AR_MCP_VERSION_MODERN, why);
 	else
 		initialize(p);
 }
@@ -183,7 +183,7 @@ static void read_initialized(struct ar_mcp_peer *p, const struct ar_mcp_message 
 	ar_json_str(ar_json_get(m->result, "protocolVersion"), &version);
 	p->version = known_version(version);
 	if (!p->version) {
-		fail_handshake(p, "it speaks a revision that this client does not know", version);
+		fail_handshake(p, "it uses a protocol revision that this client does not know", version);
 		return;
 	}
 	note_capabilities(p, ar_json_get(m->result, "capabilities"));
@@ -209,7 +209,7 @@ static void on_hello_failed(struct ar_mcp_request *r, const struct ar_mcp_failur
 	bool wants_login = f->http == 401 || f->http == 403;
 
 	if (wants_login)
-		fail_handshake(p, "it wants to know who we are; set a header with a token",
+		fail_handshake(p, "it requires authentication; set a header with a token",
 			       ar_str_from(f->why));
 	else if (p->hello_stage == DISCOVERS && f->sent)
 		fall_back(p, ar_str_from(f->why));

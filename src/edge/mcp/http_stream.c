@@ -153,7 +153,7 @@ static void end_whole(struct ar_mcp_stream *s)
 		return;
 	}
 	s->failure.garbled = s->kept.len > 0;
-	fail(s, s->kept.len > 0 ? "its answer is not one to the request" : "it sent no answer");
+	fail(s, s->kept.len > 0 ? "its answer does not belong to the request" : "it sent no answer");
 }
 
 static const char *const ends[] = {
@@ -161,7 +161,7 @@ static const char *const ends[] = {
 	[AR_TRANSFER_UNREACHABLE] = "it cannot be reached",
 	[AR_TRANSFER_NO_DESCRIPTORS] = "this runtime has no file descriptor left for it",
 	[AR_TRANSFER_CUT] = "the connection broke",
-	[AR_TRANSFER_NOT_HTTP] = "it does not speak HTTP",
+	[AR_TRANSFER_NOT_HTTP] = "it does not answer in HTTP",
 	[AR_TRANSFER_TIMEOUT] = "it took too long",
 	[AR_TRANSFER_TOO_LARGE] = "its answer is too large",
 	[AR_TRANSFER_STOPPED] = "its answer is too large",

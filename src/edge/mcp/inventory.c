@@ -164,7 +164,7 @@ static void add_tool(struct ar_mcp_inventory *v, const struct ar_mcp_reading *ho
 	if (name.len == 0 || name.len > REMOTE_NAME_MAX || is_known(v, name)) {
 		leave_out(v, name,
 			  name.len == 0 || name.len > REMOTE_NAME_MAX ? "its name is empty or too long"
-								      : "another one has its name");
+								      : "another tool has the same name");
 		return;
 	}
 	if (!is_allowed(how, name))

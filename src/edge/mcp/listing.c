@@ -35,7 +35,7 @@ void ar_mcp_list_failed(struct ar_mcp_source *s, const char *why)
 	char trouble[sizeof(s->trouble)];
 
 	snprintf(trouble, sizeof(trouble), "MCP server '%s': %s%s", s->base.name, why,
-		 s->inventory ? "; it is tried again at the next call" : "");
+		 s->inventory ? "; it is retried at the next call" : "");
 	if (!s->inventory) {
 		s->list_at = ar_mcp_now() + retry_pause(s);
 		s->list_failures++;
@@ -140,7 +140,7 @@ static void read_page(struct ar_mcp_source *s, struct ar_json result)
 		return;
 	}
 	if (l->pages == PAGES_MAX || cursor.len > CURSOR_MAX || ar_str_eq(cursor, ar_buf_str(&l->cursor))) {
-		finish_listing(s, "its list of tools does not end");
+		finish_listing(s, "its list of tools has too many pages");
 		return;
 	}
 	ar_buf_clear(&l->cursor);

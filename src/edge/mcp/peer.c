@@ -205,7 +205,7 @@ static void read_request(struct ar_mcp_peer *p, const struct ar_mcp_message *m, 
 		ar_mcp_write_result(&text, ar_buf_str(&id), AR_STR("{}"));
 	else
 		ar_mcp_write_error(&text, ar_buf_str(&id), AR_MCP_ERR_METHOD,
-				   AR_STR("this client does not offer that"));
+				   AR_STR("this client does not support that method"));
 	send_answer(p, &text);
 	ar_buf_fini(&id);
 }
@@ -216,7 +216,7 @@ static void read_garbled(struct ar_mcp_peer *p, const char *why)
 
 	if (++p->garbled < GARBLED_MAX)
 		return;
-	snprintf(text, sizeof(text), "it does not speak MCP: %s", why);
+	snprintf(text, sizeof(text), "it violates the MCP protocol: %s", why);
 	ar_mcp_peer_down(p, text);
 }
 
@@ -339,7 +339,7 @@ bool ar_mcp_peer_open(struct ar_mcp_peer *p)
 		if (!strstr(p->why, "times in a minute")) {
 			snprintf(before, sizeof(before), "%.399s", p->why);
 			snprintf(p->why, sizeof(p->why),
-				 "it was started %u times in a minute and is left alone for a while: %s",
+				 "it was started %u times in a minute and is not restarted for a while: %s",
 				 p->start_count, before);
 		}
 		return false;

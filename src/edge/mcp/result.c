@@ -34,7 +34,7 @@ static void add_text(struct reading *r, struct ar_str s)
 static void add_image(struct reading *r, struct ar_str mime, struct ar_str base64)
 {
 	if (r->image_count == IMAGES_MAX) {
-		add_text(r, AR_STR("[an image more than can be shown]"));
+		add_text(r, AR_STR("[an image is left out: there are too many]"));
 		return;
 	}
 	if (!r->images)
@@ -159,8 +159,9 @@ static const struct {
 	{ AR_MCP_ERR_METHOD, "not_found", "the server has no tools; check its configuration" },
 	{ AR_MCP_ERR_REQUEST, "protocol", "set the era of the server in the configuration" },
 	{ AR_MCP_ERR_PARSE, "protocol", "set the era of the server in the configuration" },
-	{ AR_MCP_ERR_HEADERS, "protocol", "try again: the list of its tools is read anew" },
-	{ AR_MCP_ERR_CAPABILITY, "unsupported", "the server wants what this client does not offer" },
+	{ AR_MCP_ERR_HEADERS, "protocol", "try again: the list of its tools is read again" },
+	{ AR_MCP_ERR_CAPABILITY, "unsupported",
+	  "the server requires a feature that this client does not support" },
 	{ AR_MCP_ERR_VERSION, "protocol", "set the era of the server in the configuration" },
 	{ AR_MCP_ERR_URL_REQUIRED, "auth", "open the page that the server names, then try again" },
 };
@@ -191,7 +192,7 @@ static const struct {
 	[AR_TOOL_NOT_RUN] = { "nothing was run; it can be called again", true },
 	[AR_TOOL_TIMEOUT] = { "it may have run in part: look at its effects before calling it again", false },
 	[AR_TOOL_CANCELLED] = { NULL, false },
-	[AR_TOOL_LOST] = { "nobody knows whether it ran: look at its effects before calling it again",
+	[AR_TOOL_LOST] = { "it is not known whether it ran: look at its effects before calling it again",
 			   false },
 	[AR_TOOL_ERROR] = { NULL, false },
 };

@@ -329,7 +329,7 @@ static void close_links(struct ar_mcp_source *s)
 		struct ar_mcp_link *link = link_at(it);
 
 		AR_LIST_FOR_SAFE (call, &link->calls)
-			ar_mcp_call_cancel(call_at(call), "the runtime stops");
+			ar_mcp_call_cancel(call_at(call), "the runtime is stopping");
 		if (s->listing.link == link) {
 			ar_mcp_peer_drop(link->peer, &s->listing.request, NULL);
 			ar_mcp_inventory_unref(s->listing.found);

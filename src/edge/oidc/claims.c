@@ -61,7 +61,7 @@ static bool check_time(struct ar_json claims, ar_usec leeway, ar_usec now, ar_us
 	ar_usec from;
 
 	if (!read_time(ar_json_get(claims, "exp"), ret_until))
-		return fail(ret_why, "the signed token does not say when it ends (exp)");
+		return fail(ret_why, "the signed token has no expiry (exp)");
 	*ret_until += leeway;
 	if (*ret_until <= now)
 		return fail(ret_why, "the signed token has expired");
@@ -120,7 +120,7 @@ static bool read_tenant(const struct ar_claim_rules *rules, struct ar_json claim
 	if (rules->tenant_claim.len && !ar_json_str(member(claims, rules->tenant_claim), ret))
 		return fail(ret_why, "the signed token does not name its tenant");
 	if (ret->len > TENANT_MAX || !ar_id_acceptable(*ret))
-		return fail(ret_why, "the tenant that the signed token names is no name of a tenant");
+		return fail(ret_why, "the tenant in the signed token is not a valid tenant name");
 	if (rules->tenant_claim.len && !rules->may_be_local && ar_str_is(*ret, AR_TENANT_LOCAL))
 		return fail(ret_why, "the signed token names the tenant local, which is the server's own: "
 				     "auth.jwt_local allows that");
@@ -151,13 +151,13 @@ bool ar_claims_check(const struct ar_claim_rules *rules, struct ar_json claims, 
 	if (ar_json_type(claims) != AR_JSON_OBJECT)
 		return fail(ret_why, "the claims of the signed token are no JSON object");
 	if (!ar_json_str(ar_json_get(claims, "iss"), &issuer) || !ar_str_eq(issuer, rules->issuer))
-		return fail(ret_why, "the signed token is of another issuer (iss)");
+		return fail(ret_why, "the signed token was issued by another issuer (iss)");
 	if (!is_for_us(ar_json_get(claims, "aud"), rules->audience))
 		return fail(ret_why, "the signed token is not meant for this server (aud)");
 	if (!check_time(claims, rules->leeway, now, &ret->until, ret_why))
 		return false;
 	if (!ar_json_str(ar_json_get(claims, "sub"), &subject) || !is_name(subject))
-		return fail(ret_why, "the signed token does not say who it is (sub)");
+		return fail(ret_why, "the signed token has no subject (sub)");
 	if (!read_tenant(rules, claims, &tenant, ret_why))
 		return false;
 	ret->tenant = ar_arena_str(a, tenant);

@@ -48,7 +48,7 @@ static bool read_header(struct ar_json header, struct ar_arena *a, struct ar_jwt
 	if (ar_json_type(ar_json_get(header, "crit")) != AR_JSON_NONE)
 		return fail(ret_why, "its header has extensions (crit) that are not known here");
 	if (is_nested(header))
-		return fail(ret_why, "it is a token inside a token");
+		return fail(ret_why, "it contains another token (cty), which is not supported");
 	ret->kid = AR_STR_NONE;
 	if (ar_json_type(kid) == AR_JSON_NONE)
 		return true;
@@ -71,7 +71,7 @@ bool ar_jwt_parse(struct ar_json_parser *parser, struct ar_str text, struct ar_a
 	signature = ar_str_split(rest, '.', &claims);
 	if (ar_str_empty(header) || ar_str_empty(claims) || ar_str_empty(signature) ||
 	    memchr(signature.p, '.', signature.len))
-		return fail(ret_why, "it has not the form header.claims.signature");
+		return fail(ret_why, "it does not have the form header.claims.signature");
 	if (!ar_base64url_decode(a, header, &json) || !ar_base64url_decode(a, claims, &ret->claims) ||
 	    !ar_base64url_decode(a, signature, &ret->signature))
 		return fail(ret_why, "its parts are no base64url");

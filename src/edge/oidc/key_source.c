@@ -84,9 +84,9 @@ static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *
 	const char *bad = NULL, *unusable = NULL;
 
 	if (end != AR_TRANSFER_COMPLETE)
-		bad = why && *why ? why : "the request was cut";
+		bad = why && *why ? why : "the request did not complete";
 	else if (ar_transfer_status(t) != 200)
-		bad = "the answer is not 200";
+		bad = "the status of the answer is not 200";
 	else if (s->is_discovering)
 		bad = read_discovery(s);
 	else if (!ar_jwks_read(&s->keys, s->json, ar_buf_str(&s->body), &unusable))

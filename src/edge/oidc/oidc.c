@@ -44,7 +44,7 @@ static void check_claims(struct ar_oidc *o, struct ar_auth_request *r, const str
 
 	if (!ar_jwks_verify(&o->source.keys, t)) {
 		refuse_request(r, AR_ERR_AUTH_FAILED,
-			       "the signature of the token is not one of the issuer's");
+			       "the signature of the token does not match a key of the issuer");
 		return;
 	}
 	if (ar_json_parse(o->json, t->claims, &claims, NULL) != AR_OK ||

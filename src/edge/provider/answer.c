@@ -129,7 +129,7 @@ struct ar_model_result *ar_answer_end(struct ar_answer *a)
 		r->outcome = AR_MODEL_CUT;
 		r->category = AR_STR("network");
 		r->retryable = true;
-		r->message = AR_STR("the answer of the model ended in the middle");
+		r->message = AR_STR("the answer of the model ended before it was complete");
 	}
 	return r;
 }

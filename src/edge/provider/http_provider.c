@@ -159,7 +159,7 @@ static const struct {
 					 "model.max_calls" },
 	[AR_TRANSFER_CUT] = { AR_MODEL_CUT, "network", true, "the connection to the model server broke" },
 	[AR_TRANSFER_NOT_HTTP] = { AR_MODEL_GARBLED, "protocol", false,
-				   "the model server does not speak HTTP; check the base URL" },
+				   "the model server does not answer in HTTP; check the base URL" },
 	[AR_TRANSFER_TIMEOUT] = { AR_MODEL_TIMEOUT, "timeout", true, "the model server took too long" },
 	[AR_TRANSFER_TOO_LARGE] = { AR_MODEL_GARBLED, "too_large", false,
 				    "the answer of the model server is too large" },

@@ -138,7 +138,7 @@ static enum ar_status add_member(struct input *in, struct ar_str name, struct ar
 		return invalid(err, name, "comes twice");
 	in->seen |= bit;
 	if (!writers[f->kind])
-		return invalid(err, name, "has no form in a query; POST the command");
+		return invalid(err, name, "cannot be sent in a query; POST the command");
 	ar_jw_key(&in->w, f->name);
 	return writers[f->kind](&in->w, text) ? AR_OK : invalid(err, name, "is of the wrong type");
 }

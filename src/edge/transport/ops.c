@@ -112,9 +112,10 @@ static const struct {
 	[AR_ROUTE_OPENAPI] = { openapi, NULL },
 	[AR_ROUTE_NODES] = { nodes, "this server is not a node of a cluster" },
 	[AR_ROUTE_DRAIN] = { drain, "this server is not a node of a cluster" },
-	[AR_ROUTE_VERIFY] = { ar_http_request_verify, "nodes do not verify for each other" },
+	[AR_ROUTE_VERIFY] = { ar_http_request_verify,
+			      "a node does not verify for another; send the request to that node" },
 	[AR_ROUTE_RPC] = { ar_ws_open, NULL },
-	[AR_ROUTE_AUDIT] = { audit, "nothing answers under '/v1/audit'" },
+	[AR_ROUTE_AUDIT] = { audit, "there is no path '/v1/audit'" },
 };
 
 /* Nodes of the cluster get from each other what is theirs and what everybody gets. */

@@ -99,8 +99,9 @@ bool ar_http_request_may_grow(struct ar_http_request *req, size_t bytes, size_t 
 		return true;
 	ar_http_request_fault(
 		req,
-		&(struct ar_fault){ 503, "the server is short of memory and takes no large body now; repeat "
-					 "after a moment" });
+		&(struct ar_fault){
+			503,
+			"the server is short of memory and accepts no large body now; repeat in a moment" });
 	return false;
 }
 
@@ -230,7 +231,8 @@ static void on_credentials_ended(struct ar_http_admission *a)
 {
 	struct ar_error err = { 0 };
 
-	ar_refuse(&err, AR_ERR_AUTH_FAILED, "the token has ended; connect again with another");
+	ar_refuse(&err, AR_ERR_AUTH_FAILED,
+		  "the token has expired or was revoked; connect again with another");
 	ar_carrier_expire(a->owner, &err);
 }
 
@@ -341,7 +343,7 @@ static void admit_peer(struct ar_http_request *req)
 		admit_caller(req, &who);
 		return;
 	}
-	ar_refuse(&err, AR_ERR_AUTH_FAILED, "the node does not name the caller");
+	ar_refuse(&err, AR_ERR_AUTH_FAILED, "the request of the node names no caller");
 	refuse_credentials(req, &err);
 }
 

@@ -101,7 +101,7 @@ static bool check_peer(struct ar_http_request *req)
 	    ar_is_word(scheme, "bearer") &&
 	    ar_hash_is_same(key, ar_str_from(req->carrier->server->peers.key)))
 		return true;
-	return refuse_early(req, AR_ERR_AUTH_FAILED, "only nodes of this cluster are answered here");
+	return refuse_early(req, AR_ERR_AUTH_FAILED, "this address is only for nodes of the cluster");
 }
 
 /* A form, or a script without a preflight, cannot send this type. */

@@ -42,7 +42,7 @@ static void test_names(void **state AR_UNUSED)
 	assert_str(v->remotes[1].name, "a_b");
 	assert_str(v->tools[2].name, "git_hub___");
 	assert_int_equal(v->left_out, 1);
-	assert_non_null(strstr(v->why, "'a_b' is not offered: another one has its name"));
+	assert_non_null(strstr(v->why, "'a_b' is not offered: another tool has the same name"));
 	assert_int_equal(ar_mcp_inventory_find(v, v->tools[1].name), 1);
 	assert_int_equal(ar_mcp_inventory_find(v, AR_STR("a_b")), -1);
 	ar_mcp_inventory_unref(v);

@@ -212,7 +212,7 @@ void ar_h2_stream_head(struct ar_h2_stream *s, bool is_last)
 	struct ar_h2_request *r = ar_h2_request_of(s);
 
 	if (ar_str_absent(r->head.target) || !is_target(r->head.target))
-		fault(r, 400, "the path contains a byte that has to be percent-encoded, or is none");
+		fault(r, 400, "the path is empty, or contains a byte that has to be percent-encoded");
 	set_deadline(s, AR_DEADLINE_BODY);
 	if (r->fault.status) {
 		ar_http_request_fault(&r->base, &r->fault);

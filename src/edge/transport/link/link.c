@@ -304,15 +304,15 @@ void ar_link_accept(struct ar_listener *listener)
 	}
 	l->has_slot = ar_slots_take(&s->slots, kind_of(l));
 	if (!l->has_slot) {
-		turn_away(l, &s->counters.turned_away, "as many connections are open as there may be");
+		turn_away(l, &s->counters.turned_away, "the server has reached its connection limit");
 		return;
 	}
 	if (!uv_fileno(&l->u.handle, &fd) && ar_server_is_strained(s, fd, kind_of(l) != AR_SLOTS_TCP)) {
-		turn_away(l, &s->counters.no_descriptors, "few file descriptors are left here");
+		turn_away(l, &s->counters.no_descriptors, "the server has few file descriptors left");
 		return;
 	}
 	if (!find_source(l)) {
-		turn_away(l, &s->counters.turned_away, "this address has as many connections as it may");
+		turn_away(l, &s->counters.turned_away, "this address has reached its connection limit");
 		return;
 	}
 	if (!l->source.is_unix)

@@ -137,7 +137,8 @@ void ar_forward_expire(struct ar_forward *f)
 	if (f->is_open)
 		ar_relay_end(f, 0);
 	else
-		ar_http_request_refuse(drop_forward(f), AR_ERR_AUTH_FAILED, "the token has ended", 0);
+		ar_http_request_refuse(drop_forward(f), AR_ERR_AUTH_FAILED,
+				       "the token has expired or was revoked", 0);
 }
 
 void ar_forward_drain(struct ar_forward *f)

@@ -79,7 +79,7 @@ static void on_expired(struct ar_deadline *d)
 	const char *why = d->kind == AR_DEADLINE_PEER_CONNECT ? "it cannot be connected to"
 			  : d->kind == AR_DEADLINE_HANDSHAKE  ? "it did not finish the TLS handshake in time"
 			  : d->kind == AR_DEADLINE_PEER_REPLY ? "it did not answer in time"
-							      : "it fell silent";
+							      : "it sent nothing for too long";
 
 	ar_peer_link_lose(AR_CONTAINER_OF(d, struct ar_peer_link, deadline), why);
 }

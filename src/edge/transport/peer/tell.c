@@ -34,7 +34,7 @@ static void on_lost(struct ar_peer_ask *ask, const char *why AR_UNUSED)
 static void on_answered(struct ar_peer_ask *ask, struct ar_h1_answer *answer)
 {
 	if (answer->status >= 300)
-		on_lost(ask, "it was not taken");
+		on_lost(ask, "it was refused");
 	else
 		tell_free(AR_CONTAINER_OF(ask, struct ar_tell, ask));
 }

@@ -81,7 +81,7 @@ static void say_plainly(struct ar_link *l)
 {
 	static const char text[] =
 		"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
-		"this address speaks https\n";
+		"this address requires https\n";
 	uv_buf_t buf = uv_buf_init((char *)text, sizeof text - 1);
 
 	uv_try_write(&l->u.stream, &buf, 1);

@@ -346,10 +346,9 @@ void ar_ws_open(struct ar_http_request *req)
 	struct ar_fault fault;
 
 	if (c->source->is_peer)
-		ar_http_request_refuse(req, AR_ERR_NOT_FOUND, "nodes POST their commands to each other", 0);
+		ar_http_request_refuse(req, AR_ERR_NOT_FOUND, "a node has to POST its commands", 0);
 	else if (!c->v->upgrade)
-		ar_http_request_refuse(req, AR_ERR_UNAVAILABLE, "a WebSocket is opened over HTTP/1.1 here",
-				       0);
+		ar_http_request_refuse(req, AR_ERR_UNAVAILABLE, "open the WebSocket over HTTP/1.1", 0);
 	else if (!ar_ws_upgrade_check(req->head, &fault))
 		refuse_upgrade(req, &fault);
 	else if (c->server->is_draining)

@@ -69,7 +69,7 @@ static void on_frame_start(wslay_event_context_ptr w, const struct wslay_event_o
 	r->framed += size_on_wire(a->payload_length);
 	r->is_control = wslay_is_ctrl_frame(a->opcode);
 	if (a->opcode == WSLAY_CONNECTION_CLOSE && a->payload_length == 1)
-		give_up(w, c, AR_WS_PROTOCOL_ERROR, AR_STR("half a close code"));
+		give_up(w, c, AR_WS_PROTOCOL_ERROR, AR_STR("the close code is incomplete"));
 	if (r->is_control)
 		return;
 	r->is_amid = !a->fin;

@@ -36,7 +36,7 @@ bool ar_ws_upgrade_check(const struct ar_http_head *r, struct ar_fault *ret_faul
 	struct ar_fault fault = { 0 };
 
 	if (!r->is_upgrade || !ar_header_has_word(r->upgrade, "websocket"))
-		fault = (struct ar_fault){ 426, "here is a WebSocket: connect with Upgrade: websocket" };
+		fault = (struct ar_fault){ 426, "this path is a WebSocket: connect with Upgrade: websocket" };
 	else if (!ar_str_is(r->ws_version, "13"))
 		fault = (struct ar_fault){ 426, "the WebSocket version has to be 13" };
 	else if (!is_key(r->ws_key))
