@@ -103,7 +103,8 @@ static void decide_token(struct ar_access *a, struct ar_auth_request *r)
 	fill_principal(r, t, s);
 	if (!ar_token_is_live(t, now)) {
 		refuse_request(a, r, AR_ERR_AUTH_FAILED,
-			       t->revoked ? "the token was revoked" : "the token has expired");
+			       t->revoked ? "the token was revoked; create another"
+					  : "the token has expired; create another");
 		return;
 	}
 	ar_book_touch(&a->book, t);

@@ -211,7 +211,7 @@ enum ar_status ar_channel_follow(struct ar_control *c, const struct ar_cmd_subsc
 
 	if (is_ours && !s) { /* a commit is under way: nobody can look at it for a moment */
 		call->place = AR_PLACE_UNSETTLED;
-		return ar_refuse(err, AR_ERR_NOT_OWNER, "the session is busy");
+		return ar_refuse(err, AR_ERR_NOT_OWNER, "the session is busy; repeat in a moment");
 	}
 	if (!channel || !ar_str_eq(channel->account, who->actor))
 		return ar_refuse(err, AR_ERR_CHANNEL_NOT_FOUND,

@@ -88,8 +88,7 @@ void ar_query_list_actions(struct ar_call *c)
 		return;
 	}
 	if (!read_cursor(in->cursor, &q->actions)) {
-		ar_call_refuse(c, AR_ERR_INVALID_CURSOR,
-			       "a list cursor is what an earlier reply gave as nextCursor");
+		ar_call_refuse(c, AR_ERR_INVALID_CURSOR, "cursor must be the nextCursor of an earlier reply");
 		return;
 	}
 	if (ar_str_absent(q->actions.session))

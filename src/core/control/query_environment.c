@@ -193,7 +193,7 @@ void ar_query_get_execution_environment(struct ar_call *c)
 		*session_key = ar_str_absent(ids[i]) ? AR_STR_NONE : ar_id_session_key(ids[i]);
 	if (ar_str_absent(*session_key)) {
 		ar_call_refuse(c, AR_ERR_SCOPE_NOT_FOUND,
-			       "name the session, or a thread or turn whose id the runtime gave");
+			       "send sessionId, or the id of a thread or turn that the runtime generated");
 		return;
 	}
 	ar_call_look(c);

@@ -111,7 +111,7 @@ static void seen_session(struct ar_engine_view *v, const struct ar_session *s, c
 	if (!ar_str_absent(in->cursor) &&
 	    (!ar_str_to_u64(in->cursor, &before) || before < 1 || before > s->head + 1)) {
 		ar_call_refuse(c, AR_ERR_INVALID_CURSOR,
-			       "a history cursor is what an earlier reply gave as history.cursor");
+			       "the history cursor must be the history.cursor of an earlier reply");
 		return;
 	}
 	if (!in->limit.set && ar_str_absent(in->cursor)) {
@@ -218,8 +218,7 @@ void ar_query_list_sessions(struct ar_call *c)
 	struct ar_store_sessions *wanted = &c->work->sessions;
 
 	if (!ar_str_absent(in->cursor) && !ar_call_is_list_cursor(c, in->cursor)) {
-		ar_call_refuse(c, AR_ERR_INVALID_CURSOR,
-			       "a list cursor is what an earlier reply gave as nextCursor");
+		ar_call_refuse(c, AR_ERR_INVALID_CURSOR, "cursor must be the nextCursor of an earlier reply");
 		return;
 	}
 	*wanted = ar_sessions_of(c, on_sessions);

@@ -149,8 +149,7 @@ static void on_view(struct ar_engine_view *v, const struct ar_session *s, const 
 		return;
 	}
 	if (!ar_str_absent(in->cursor) && !ar_str_to_u64(in->cursor, &after)) {
-		ar_call_refuse(c, AR_ERR_INVALID_CURSOR,
-			       "a list cursor is what an earlier reply gave as nextCursor");
+		ar_call_refuse(c, AR_ERR_INVALID_CURSOR, "cursor must be the nextCursor of an earlier reply");
 		return;
 	}
 	ar_jw_open(&w);
@@ -175,7 +174,7 @@ void ar_query_list_tasks(struct ar_call *c)
 	c->work->view.done = on_view;
 	c->work->view.session = ar_id_owner(ar_str_absent(id) ? in->parent_task_id : id);
 	if (ar_str_absent(c->work->view.session)) {
-		ar_call_refuse(c, AR_ERR_INVALID_SCOPE, "name the sessionId whose tasks are wanted");
+		ar_call_refuse(c, AR_ERR_INVALID_SCOPE, "send the sessionId of the tasks");
 		return;
 	}
 	ar_call_look(c);

@@ -123,10 +123,10 @@ static void on_contents(struct ar_store_op *op)
 	else if (op->status != AR_OK || !take_texts(h))
 		run_end(h, &(struct ar_hook_result){
 				   .outcome = AR_HOOK_FAILED,
-				   .message = AR_STR("what it is asked about cannot be read") });
+				   .message = AR_STR("the input of the hook cannot be read") });
 	else if (!h->run.handler)
 		run_end(h, &(struct ar_hook_result){ .outcome = AR_HOOK_FAILED,
-						     .message = AR_STR("there is nobody to run it") });
+						     .message = AR_STR("this runtime cannot run hooks") });
 	else
 		run_now(h);
 }

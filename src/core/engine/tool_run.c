@@ -344,7 +344,7 @@ static void run_now(struct ar_live_call *r)
 	r->call.tool = inv ? ar_inventory_find(inv, r->tool) : NULL;
 	if (!r->call.tool) {
 		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_NOT_RUN,
-						     .message = AR_STR("the tool is no longer there") });
+						     .message = AR_STR("the tool is no longer available") });
 		return;
 	}
 	r->source = ar_toolbox_source_of(e->o.toolbox, r->call.tool);

@@ -115,7 +115,7 @@ static enum ar_status start_keeper(struct ar_audit_reader *a, const struct ar_au
 	close(out[1]);
 	a->keeper_in = in[1];
 	if (rc != 0 || !first_line(out[0], said, sizeof(said)))
-		snprintf(said, sizeof(said), "%s", rc ? strerror(rc) : "it says nothing");
+		snprintf(said, sizeof(said), "%s", rc ? strerror(rc) : "agent-audit printed nothing");
 	close(out[0]);
 	a->owns = strcmp(said, "own") == 0;
 	if (a->owns || strncmp(said, "shared", 6) == 0)

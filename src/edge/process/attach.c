@@ -94,7 +94,8 @@ void ar_proc_begin_attach(struct ar_proc *p)
 	else if (!ar_str_is(h.machine, here->id))
 		unavailable(p, "it was started on another machine; only a runtime there can reach it");
 	else if (!find_folder(p, &h))
-		unavailable(p, "its folder is gone, or belongs to somebody else: nothing is left of it here");
+		unavailable(p,
+			    "its directory is gone, or belongs to another user: nothing is left of it here");
 	else {
 		p->is_same_boot = ar_str_is(h.boot, here->boot);
 		if (!p->is_same_boot || !ar_folder_is_locked(p->dir)) {

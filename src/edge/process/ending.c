@@ -24,14 +24,14 @@ static const struct {
 	int64_t error; /* 0: any */
 	const char *says, *remedy;
 } reasons[] = {
-	{ "exec", ENOENT, "the command was not found inside its boundary",
+	{ "exec", ENOENT, "the command was not found inside its sandbox",
 	  "check its name; a program outside the usual folders needs its folder in sandbox.read_roots" },
 	{ "exec", EACCES, "the command is not a program that may be run there",
 	  "check that the file is executable, and that its folder is in sandbox.read_roots" },
 	{ "exec", 0, "the command could not be run", "check that it is a program for this machine" },
-	{ "barrier", 0, "it was not let go in time, nothing of it ran", "run it again" },
+	{ "barrier", 0, "it was not started in time, nothing of it ran", "run it again" },
 	{ "cwd", 0, "its working folder cannot be entered", "name a folder inside the workspace" },
-	{ "", 0, "its boundary could not be set up",
+	{ "", 0, "its sandbox could not be set up",
 	  "`agentctl sandbox check` says what this host can enforce" },
 };
 
@@ -125,7 +125,7 @@ static void finish_unreleased(struct ar_proc *p)
 	e.outcome = AR_PROC_NOT_STARTED;
 	e.step = p->state.is_applied ? AR_STR("barrier") : AR_STR("supervisor");
 	e.message = AR_STR(
-		"its supervisor, agent-shim, ended before it was let go, nothing of it ran; run it again");
+		"its supervisor, agent-shim, ended before it was started, nothing of it ran; run it again");
 	ar_proc_finish(p, &e);
 }
 

@@ -62,7 +62,7 @@ static const struct {
 static const char danger_off[] = "danger_full_access is switched off";
 static const char danger_remedy[] =
 	"set sandbox.allow_danger to true, if every client of this daemon may have full access";
-static const char proxy_off[] = "nothing here serves the connections of allowlisted_network";
+static const char proxy_off[] = "no proxy serves the connections of allowlisted_network";
 static const char proxy_remedy[] = "use workspace_write, or name the hosts in sandbox.allow_hosts";
 
 static bool needs_it(enum ar_sandbox_profile profile, int mechanism, enum ar_plan_backend backend)
@@ -134,19 +134,18 @@ static void write_gaps(struct ar_jw *w, const struct ar_mechanisms *m, const str
 	if (ar_profile_is_danger(p))
 		ar_jw_str(
 			w,
-			AR_STR("files, network and system calls: only the user's own permissions bound it"));
+			AR_STR("files, network and system calls: only the user's own permissions limit it"));
 	if (!ar_profile_is_danger(p) && !m->works[AR_MECH_LANDLOCK])
-		ar_jw_str(w, AR_STR("files are bounded by mounts alone: the kernel has no Landlock"));
+		ar_jw_str(w, AR_STR("files are limited by mounts alone: the kernel has no Landlock"));
 	if (!m->works[AR_MECH_CGROUP_PIDS])
 		ar_jw_str(w, AR_STR("processes are counted per user, not per command: no cgroup"));
 	if (!m->works[AR_MECH_CGROUP_MEMORY])
-		ar_jw_str(w, AR_STR("memory is bounded per process, not in all: no cgroup"));
+		ar_jw_str(w, AR_STR("memory is limited per process, not in total: no cgroup"));
 	if (ar_profile_writes(p))
-		ar_jw_str(
-			w,
-			AR_STR("protected paths that do not exist yet can be made; disk space has no bound"));
+		ar_jw_str(w, AR_STR("protected paths that do not exist yet can be created; disk space has no "
+				    "limit"));
 	if (p->network == AR_PLAN_NET_PROXY)
-		ar_jw_str(w, AR_STR("what is sent to allowed hosts is not looked at"));
+		ar_jw_str(w, AR_STR("what is sent to allowed hosts is not inspected"));
 	ar_jw_close_array(w);
 }
 

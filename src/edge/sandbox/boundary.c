@@ -67,7 +67,7 @@ static void mark_absent(struct ar_sandbox *s, enum ar_mechanism m, const char *w
 /* What agent-init proved is worth nothing when we cannot make our half of it. */
 static void add_ours(struct ar_sandbox *s)
 {
-	static const char no_group[] = "agentd cannot make a group that does this";
+	static const char no_group[] = "agentd cannot create such a control group";
 
 	for (int i = 0; i < AR_FILTER_COUNT; i++) {
 		struct ar_error err = { 0 };

@@ -204,7 +204,7 @@ enum ar_status ar_pack_length(struct ar_str packed, size_t *ret, struct ar_error
 	}
 	n = ZSTD_getFrameContentSize(packed.p + 1, packed.len - 1);
 	if (n > AR_STORE_VALUE_MAX) /* also the two error values */
-		return fail_corrupt(err, "it does not say its length");
+		return fail_corrupt(err, "its length is missing");
 	*ret = (size_t)n;
 	return AR_OK;
 }
@@ -343,7 +343,7 @@ static enum ar_status check_bare(struct ar_str packed, struct ar_error *err)
 		return AR_OK; /* said by who unpacks it */
 	if (packed.p[0] == HOW_RAW)
 		return packed.len > 4 && memcmp(packed.p + 1, frame_magic, 4) == 0
-			       ? fail_corrupt(err, "it is compressed and says that it is not")
+			       ? fail_corrupt(err, "it is compressed, but marked as not compressed")
 			       : AR_OK;
 	return ZSTD_findFrameCompressedSize(packed.p + 1, packed.len - 1) == packed.len - 1
 		       ? AR_OK

@@ -212,8 +212,8 @@ static enum ar_status migrate(struct ar_pg *pg, uint64_t version, struct ar_erro
 static enum ar_status fail_newer(uint64_t version, struct ar_error *err)
 {
 	return ar_fail(err, AR_E_UNAVAILABLE,
-		       "the database has schema version %llu, this program knows up to %zu: a newer one "
-		       "wrote it",
+		       "the database has schema version %llu, this program knows up to %zu: run the newer "
+		       "version that wrote it",
 		       (unsigned long long)version, AR_ARRAY_LEN(migrations));
 }
 

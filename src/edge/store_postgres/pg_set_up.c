@@ -63,7 +63,7 @@ static enum ar_status store_if_absent(struct ar_pg *pg, const char *key, struct 
 	if (kept.len == offered.len)
 		memcpy(ret, kept.p, kept.len);
 	else
-		st = ar_fail(err, AR_E_CORRUPT, "the stored %s is not one", key);
+		st = ar_fail(err, AR_E_CORRUPT, "the stored %s is not valid; restore a backup", key);
 	PQclear(r);
 	return st;
 }

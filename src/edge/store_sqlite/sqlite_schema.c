@@ -145,8 +145,8 @@ static enum ar_status check_file(struct ar_db *db, const char *path, struct ar_e
 			       path);
 	if (version > SCHEMA_VERSION && !knows_enough(db))
 		return ar_fail(err, AR_E_UNAVAILABLE,
-			       "store '%s' has schema version %lld, this program knows up to %d: a newer one "
-			       "wrote it",
+			       "store '%s' has schema version %lld, this program knows up to %d: run the "
+			       "newer version that wrote it",
 			       path, (long long)version, SCHEMA_VERSION);
 	return AR_OK;
 }
@@ -159,8 +159,8 @@ static enum ar_status check_wal(struct ar_db *db, const char *path, struct ar_er
 		query_int(db, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &is_wal, err);
 
 	if (!st && !is_wal)
-		st = ar_fail(err, AR_E_UNAVAILABLE, "store '%s' is on a file system without WAL support",
-			     path);
+		st = ar_fail(err, AR_E_UNAVAILABLE,
+			     "store '%s' is on a file system without WAL support; use a local disk", path);
 	return st;
 }
 
@@ -255,7 +255,7 @@ static enum ar_status name_runtime(struct ar_db *db, char ret[4 + AR_SESSION_KEY
 	if (kept.len == sizeof minted)
 		memcpy(ret, kept.p, sizeof minted);
 	else if (q.rc == SQLITE_ROW)
-		st = ar_fail(err, AR_E_CORRUPT, "the stored runtime id is not one");
+		st = ar_fail(err, AR_E_CORRUPT, "the stored runtime id is not valid; restore a backup");
 	return finish(&q, st ? NULL : err) ? AR_E_IO : st;
 }
 

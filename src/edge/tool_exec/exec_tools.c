@@ -123,7 +123,7 @@ static void request_act(struct exec_call *c)
 		c->call->v->on_process_act(c->call, &c->args.act);
 	else
 		finish_failed(c, AR_TOOL_NOT_RUN, "unavailable", AR_STR("Processes cannot be reached here."),
-			      "Go on without it.");
+			      "Continue without it.");
 }
 
 static void start_planned(struct exec_tools *t, struct exec_call *c)

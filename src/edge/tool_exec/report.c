@@ -23,10 +23,11 @@ struct ar_exec_ending ar_exec_ending_of(const struct ar_process_end *end)
 	static const struct ar_exec_ending endings[] = {
 		[AR_PROC_EXITED] = { AR_TOOL_OK, "", "" },
 		[AR_PROC_NOT_STARTED] = { AR_TOOL_NOT_RUN, "not_started",
-					  "Nothing ran. Correct what the message names, or go on without "
+					  "Nothing ran. Correct what the message names, or continue without "
 					  "it." },
 		[AR_PROC_ENDED] = { AR_TOOL_ERROR, "terminated",
-				    "It was stopped on purpose; do not run it again unasked." },
+				    "It was stopped on purpose; do not run it again unless you are asked "
+				    "to." },
 		[AR_PROC_TIMED_OUT] = { AR_TOOL_TIMEOUT, "timeout",
 					"Give it more time with timeoutMs, run it with background=true, or "
 					"do "
@@ -70,7 +71,7 @@ static void write_reason(const char *words, struct ar_str reason, struct ar_buf 
 void ar_exec_write_end(const struct ar_process_end *end, struct ar_buf *out)
 {
 	if (is_timeout(end)) {
-		ar_buf_addz(out, "stopped because its time was over, after ");
+		ar_buf_addz(out, "stopped because its time limit passed, after ");
 		write_seconds(end->duration_ms, out);
 	} else if (end->outcome == AR_PROC_EXITED) {
 		write_exit(end, out);

@@ -96,7 +96,7 @@ static void read_output(struct ar_files_answer *a, const struct ar_contained_end
 static void set_not_started(struct ar_files_answer *a, const struct ar_contained_end *end)
 {
 	struct ar_str why =
-		ar_str_empty(end->message) ? AR_STR("the boundary could not be set up") : end->message;
+		ar_str_empty(end->message) ? AR_STR("the sandbox could not be set up") : end->message;
 
 	set_result(a, AR_TOOL_NOT_RUN, end->is_unavailable ? "sandbox_unavailable" : "sandbox_failed",
 		   ar_arena_fmt(&a->arena, "Nothing was done: %.*s.", AR_STR_ARG(why)),

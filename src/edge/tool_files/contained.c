@@ -217,7 +217,7 @@ static void on_failed(struct ar_contained *c, struct ar_json v)
 	ar_json_str(ar_json_get(v, "step"), &step);
 	ar_json_str(ar_json_get(v, "message"), &message);
 	c->end.outcome = AR_CONTAINED_NOT_STARTED;
-	c->end.message = ar_arena_fmt(&c->arena, "it could not be run behind its boundary (%.*s: %.*s)",
+	c->end.message = ar_arena_fmt(&c->arena, "it could not be run in its sandbox (%.*s: %.*s)",
 				      AR_STR_ARG(step), AR_STR_ARG(message));
 }
 

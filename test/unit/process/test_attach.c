@@ -191,7 +191,7 @@ static void not_here_is_unavailable(void **state)
 	journal_handle(&j, "0123456789abcdef", NULL, handle);
 	unavailable(handle, "another machine");
 	assert_int_equal(chmod(j.folder, 0750), 0);
-	unavailable(j.handle, "somebody else");
+	unavailable(j.handle, "another user");
 	assert_int_equal(chmod(j.folder, 0700), 0);
 	snprintf(path, sizeof(path), "%s/journal", j.folder);
 	assert_int_equal(unlink(path), 0);

@@ -33,7 +33,7 @@ static const struct {
 	{ AR_MECH_FD_HYGIENE, ALL, ALL, NULL },
 	{ AR_MECH_CGROUP_KILL, 0, 0, "\"ending\":\"pid_namespace\"" },
 	{ AR_MECH_CGROUP_PIDS, 0, 0, "\"limits\":\"rlimit_only\"" },
-	{ AR_MECH_CGROUP_MEMORY, 0, 0, "memory is bounded per process" },
+	{ AR_MECH_CGROUP_MEMORY, 0, 0, "memory is limited per process" },
 	{ AR_MECH_PTY, 0, 0, "" },
 };
 

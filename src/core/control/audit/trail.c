@@ -137,8 +137,9 @@ static void on_put(struct ar_store_op *op)
 	if (st == AR_OK)
 		then(c);
 	else
-		ar_call_refuse(c, AR_ERR_STORAGE_UNAVAILABLE,
-			       "who asks for this cannot be recorded now, so it is not done");
+		ar_call_refuse(
+			c, AR_ERR_STORAGE_UNAVAILABLE,
+			"the audit trail cannot be written now, so the command was not run; repeat later");
 }
 
 static void submit(struct put *p, struct ar_str tenant, struct ar_str record)

@@ -542,7 +542,7 @@ static void leave_process(struct ar_live_process *p)
 		return;
 	p->is_held = false;
 	if (e->is_final_shutdown && e->o.ends_processes)
-		host->v->end(host, &p->port, AR_STR("shutdown"), AR_STR("the runtime stops"),
+		host->v->end(host, &p->port, AR_STR("shutdown"), AR_STR("the runtime is stopping"),
 			     e->o.policy->process_grace_ms);
 	host->v->leave(host, &p->port);
 }
