@@ -250,7 +250,8 @@ static void on_blocked(void *arg, struct ar_str session)
 	const struct ar_host *r = arg;
 	char text[160];
 
-	snprintf(text, sizeof text, "%.*s; agentctl inbox has the question, agentctl resume goes on",
+	snprintf(text, sizeof text,
+		 "%.*s; agentctl inbox shows the question, agentctl resume continues the turn",
 		 AR_STR_ARG(session));
 	ar_log_line(&r->start->log, "error",
 		    "a turn is blocked: the runtime died too often while it worked on it", text);
@@ -333,7 +334,7 @@ static void on_strained(void *arg, bool is_strained)
 			    "few file descriptors are left: new connections are refused",
 			    "raise the limit (LimitNOFILE, ulimit -n) or lower limits.max_connections");
 	else
-		ar_log_line(&r->start->log, "info", "new connections are taken again", NULL);
+		ar_log_line(&r->start->log, "info", "new connections are accepted again", NULL);
 }
 
 static bool is_short(void *arg, size_t bytes)

@@ -32,7 +32,8 @@ static void gone(void *arg, struct ar_str address)
 {
 	struct ar_host *r = arg;
 
-	ar_log_line(&r->start->log, "info", "a node is gone; its sessions go on at others", address.p);
+	ar_log_line(&r->start->log, "info", "a node is gone; its sessions continue on other nodes",
+		    address.p);
 	ar_http_server_lose_peer(r->http, address);
 }
 
@@ -124,7 +125,7 @@ static const char *why_not_ready(struct ar_host *r)
 	if (r->phase != AR_STOP_NOT)
 		return "draining";
 	if (ar_node_is_store_out(r))
-		return "the store does not work; the log says why";
+		return "the store is unavailable; the log of agentd has the cause";
 	if (r->cluster && !ar_cluster_is_settled(r->cluster))
 		return "joining";
 	if (ar_memory_is_short(&r->memory, 0))

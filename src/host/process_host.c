@@ -22,8 +22,8 @@ static void on_listener(void *arg, struct ar_str name, int fd)
 	if (!p->gate)
 		close(fd);
 	else if (!ar_egress_gate_serve(p->gate, name, fd))
-		ar_log_line(p->log, "error",
-			    "agent-proxy cannot be started; nothing is reached from a sandbox", NULL);
+		ar_log_line(p->log, "error", "agent-proxy cannot be started; sandboxes have no network",
+			    NULL);
 }
 
 static void on_listener_gone(void *arg, struct ar_str name)

@@ -185,7 +185,7 @@ static void fill_paths(struct ar_settings *s, struct ar_arena *a)
 	ar_buf_fini(&path);
 	if (!*c->data_dir && s->problems.count == 0) /* what could not be read may have named it */
 		ar_problem(&s->problems, &nowhere, "data_dir",
-			   "there is no data folder; set HOME, AGENTD_DATA_DIR or --data-dir");
+			   "there is no data directory; set HOME, AGENTD_DATA_DIR or --data-dir");
 }
 
 void ar_settings_read(const struct ar_settings_args *args, struct ar_arena *a, struct ar_settings *ret)

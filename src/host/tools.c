@@ -50,7 +50,7 @@ static void log_trouble(struct ar_tools *t)
 		ar_log_line(t->log, "warning", "tools are missing",
 			    ar_secrets_mask(t->redactor, trouble, &arena).p);
 	else
-		ar_log_line(t->log, "info", "all tools are there", NULL);
+		ar_log_line(t->log, "info", "all tools are available", NULL);
 	ar_arena_fini(&arena);
 }
 

@@ -187,7 +187,7 @@ static void on_rejoin(uv_timer_t *timer)
 		return;
 	}
 	if (st != AR_OK) {
-		ar_log_line(&r->start.log, "warning", "cannot come back yet", err.msg);
+		ar_log_line(&r->start.log, "warning", "this node cannot rejoin the cluster yet", err.msg);
 		uv_timer_start(timer, on_rejoin, REJOIN_MS, 0);
 		return;
 	}

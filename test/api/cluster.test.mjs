@@ -160,10 +160,10 @@ test('readers at other nodes go on while the owner stands still, within two leas
 	}
 	follower.check();
 	follower.stop();
-	const both = /"this node's epoch was ended by another[^]*"this node is back, under a new epoch"/;
+	const both = /"this node's epoch was ended by another[^]*"this node has rejoined the cluster with a new epoch"/;
 	await waitFor(() => both.test(a.stderr), 'the log to say both');
 	await waitFor(async () => (await shares(a).catch(() => [])).join() === '512,512', 'its share again');
-	assert.doesNotMatch(a.stderr, /the store does not work/, 'a process that stood still knows nothing of the store');
+	assert.doesNotMatch(a.stderr, /the store is unavailable/, 'a process that stood still knows nothing of the store');
 	await a.stop();
 	await b.stop();
 });

@@ -50,7 +50,7 @@ async function restartOld(node, signal) {
 	await node.end(signal);
 	await node.start();
 	assert.equal(node.isReady, !REFUSED, readFileSync(node.log, 'utf8').split('\n').slice(-3).join('\n'));
-	if (REFUSED) assert.match(readFileSync(node.log, 'utf8').trim().split('\n').at(-1), /has schema version \d+, this program knows up to \d+: a newer one wrote it/);
+	if (REFUSED) assert.match(readFileSync(node.log, 'utf8').trim().split('\n').at(-1), /has schema version \d+, this program knows up to \d+: run the newer version that wrote it/);
 	else node.isWanted = true;
 }
 

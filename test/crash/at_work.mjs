@@ -6,7 +6,7 @@ import { Journal } from './journal.mjs';
 import { Actor, World } from './world.mjs';
 
 const SESSIONS = 8;
-export const OUTAGE = /"the store does not work/;
+export const OUTAGE = /"the store is unavailable/;
 const SETTLE_MS = 120000;
 const CONFIG = { 'recovery.max_restarts': 10000, 'model.max_attempts': 50, 'model.backoff_ms': 5, 'session.snapshot_every': 25 };
 
@@ -44,7 +44,7 @@ export class AtWork {
 		if (!rt.isGone) await rt.end('SIGKILL', 10000);
 		const { code } = await rt.gone;
 		if (code !== null) assert.match(rt.stderr, /the disk failed in the middle of a commit/, `it ended by itself (${code})`);
-		if (rt.refusals) assert.match(rt.stderr, /the store does not work|the disk failed in the middle of a commit/, `${rt.refusals} were refused without a line`);
+		if (rt.refusals) assert.match(rt.stderr, /the store is unavailable|the disk failed in the middle of a commit/, `${rt.refusals} were refused without a line`);
 		return { refusals: rt.refusals ?? 0, isEnded: code !== null };
 	}
 

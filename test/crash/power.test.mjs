@@ -51,12 +51,12 @@ test('on a full disk every answer is true of the store, and work goes on when th
 	disk.fill();
 	await work.notice();
 	disk.relieve();
-	await waitFor(() => /the store works again/.test(rt.stderr), 'the end of the outage');
+	await waitFor(() => /the store is available again/.test(rt.stderr), 'the end of the outage');
 	await work.accept(10);
-	assert.equal(rt.stderr.match(/"the store does not work/g).length, 1, 'one line for one outage');
+	assert.equal(rt.stderr.match(/"the store is unavailable/g).length, 1, 'one line for one outage');
 
 	disk.fill();
-	await waitFor(() => rt.stderr.match(/"the store does not work/g).length === 2, 'a line for the second outage');
+	await waitFor(() => rt.stderr.match(/"the store is unavailable/g).length === 2, 'a line for the second outage');
 	await work.kill();
 	disk.relieve();
 	await disk.unmount();

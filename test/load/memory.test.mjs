@@ -85,7 +85,7 @@ test('what does not fit is refused, what was taken stays, and work goes on when 
 	for (const { sessionId, turnId } of taken) await ok(w.rt, 'interrupt_turn', { sessionId, turnId, reason: 'no room' });
 
 	await waitFor(async () => (await metric(w.rt, 'agentd_memory_short')) === 0, 'there is room again', REST_MS);
-	assert.match(w.rt.stderr, /there is memory again/);
+	assert.match(w.rt.stderr, /memory is available again/);
 	const later = await submitBig(w.rt, CLIENTS);
 	assert.equal(later.status, 202, JSON.stringify(later.body));
 	taken.push(later.body);

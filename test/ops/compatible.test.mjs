@@ -28,7 +28,7 @@ test('after a migration that only adds, a program from before it starts again; a
 	sql(dataDir, [keep(known + 1)]);
 	const refused = await again({ mayDie: true });
 	assert.equal((await refused.gone).code, 1);
-	assert.match(refused.stderr, new RegExp(`has schema version ${known + 1}, this program knows up to ${known}: a newer one wrote it`));
+	assert.match(refused.stderr, new RegExp(`has schema version ${known + 1}, this program knows up to ${known}: run the newer version that wrote it`));
 });
 
 test('a database file that was emptied is no new store: it is refused until it is removed', { skip: isPostgres }, async () => {

@@ -57,7 +57,7 @@ test('with few descriptors left newcomers are refused and everybody else is serv
 	assert.ok(counted >= refused.length, `${counted} counted, ${refused.length} seen`);
 
 	for (const client of clients) client.socket.destroy();
-	await waitFor(() => messages(rt).includes('new connections are taken again'), 'the end of it', 8000);
+	await waitFor(() => messages(rt).includes('new connections are accepted again'), 'the end of it', 8000);
 	const newcomer = await connect(rt);
 	newcomer.socket.write('GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
 	await waitFor(() => newcomer.text.startsWith('HTTP/1.1 200'), 'an answer to a newcomer');

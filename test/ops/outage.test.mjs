@@ -22,22 +22,22 @@ test('a store that takes no writes is told of in the log, /ready and doctor, and
 	}
 	const { status, text } = await ready(rt);
 	assert.equal(status, 503);
-	assert.match(JSON.parse(text).reason, /^the store does not work/);
-	const [line, ...more] = await waitFor(() => said(rt, 'the store does not work').length && said(rt, 'the store does not work'), 'the line');
+	assert.match(JSON.parse(text).reason, /^the store is unavailable/);
+	const [line, ...more] = await waitFor(() => said(rt, 'the store is unavailable').length && said(rt, 'the store is unavailable'), 'the line');
 	assert.deepEqual(more, [], 'one line, however much fails');
 	assert.equal(line.level, 'error');
 	assert.match(line.detail, /no room, says a test/);
 	const doctor = spawnSync(join(bin, 'agentctl'), ['--data-dir', join(dataDir, 'data'), '--json', 'doctor'], { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: dataDir } });
 	const daemon = JSON.parse(doctor.stdout).checks.find((c) => c.name === 'daemon');
 	assert.equal(daemon.status, 'fail');
-	assert.match(daemon.message, /not ready: the store does not work/);
+	assert.match(daemon.message, /not ready: the store is unavailable/);
 
 	sql(dataDir, TABLES.map((t) => `DROP TRIGGER full_${t}`));
-	const [end] = await waitFor(() => said(rt, 'the store works again').length && said(rt, 'the store works again'), 'the end, found without a request');
-	const [, count] = /^it did not for \d+\.\d s; (\d+) operations failed$/.exec(end.detail) ?? assert.fail(end.detail);
+	const [end] = await waitFor(() => said(rt, 'the store is available again').length && said(rt, 'the store is available again'), 'the end, found without a request');
+	const [, count] = /^it was unavailable for \d+\.\d s; (\d+) operations failed$/.exec(end.detail) ?? assert.fail(end.detail);
 	assert.ok(Number(count) >= 5, end.detail);
 	assert.equal((await ready(rt)).status, 200);
-	assert.equal(said(rt, 'the store does not work').length, 1);
+	assert.equal(said(rt, 'the store is unavailable').length, 1);
 	await ok(rt, 'create_session', {});
 	await rt.stop();
 });

@@ -150,7 +150,7 @@ test('a reference that fails while agentd runs leaves the last value in use; the
 	put('file', NEW.file);
 	store.token = STILL.token;
 	process.kill(rt.pid, 'SIGHUP');
-	await waitFor(() => logged('a secret can be had again', 'models[2].api_key'), 'the store to be asked again');
+	await waitFor(() => logged('a secret is available again', 'models[2].api_key'), 'the store to be asked again');
 	await waitFor(async () => (await ok(rt, 'get_settings', {}, { via: 'socket' })).warnings.length === 0, 'no warning to be left');
 	assertClean(rt.stderr, 'the log');
 	await rt.stop();

@@ -233,7 +233,7 @@ static void set_short(struct ar_memory *m, bool is_short)
 	m->is_short = is_short;
 	if (!is_short) {
 		uv_timer_stop(&m->timer);
-		ar_log_line(m->log, "info", "there is memory again: new work is taken", NULL);
+		ar_log_line(m->log, "info", "memory is available again: new work is accepted", NULL);
 		return;
 	}
 	uv_timer_start(&m->timer, on_tick, TICK_MS, TICK_MS);

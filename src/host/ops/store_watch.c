@@ -76,8 +76,7 @@ static void begin(struct ar_store_watch *w)
 	w->is_out = true;
 	w->began = now();
 	w->before = w->seen;
-	ar_log_line(w->log, "error",
-		    "the store does not work: what cannot be recorded is refused until it does", w->why);
+	ar_log_line(w->log, "error", "the store is unavailable: commands that need it are refused", w->why);
 }
 
 static void end(struct ar_store_watch *w)
@@ -85,9 +84,9 @@ static void end(struct ar_store_watch *w)
 	char text[96];
 
 	w->is_out = false;
-	snprintf(text, sizeof text, "it did not for %.1f s; %llu operations failed",
+	snprintf(text, sizeof text, "it was unavailable for %.1f s; %llu operations failed",
 		 (double)(now() - w->began) / 1e6, (unsigned long long)(w->seen - w->before));
-	ar_log_line(w->log, "info", "the store works again", text);
+	ar_log_line(w->log, "info", "the store is available again", text);
 }
 
 static void judge(struct ar_store_watch *w)

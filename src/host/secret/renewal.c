@@ -138,7 +138,7 @@ static void note_value(struct ar_secret_renewal *r, struct ar_secret_ref *ref, c
 			    '\0');
 		ar_log_line(r->o.log, "info", "a secret was renewed", line.p);
 	} else if (has_failed) {
-		ar_log_line(r->o.log, "info", "a secret can be had again", ref->path);
+		ar_log_line(r->o.log, "info", "a secret is available again", ref->path);
 	}
 }
 

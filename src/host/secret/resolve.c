@@ -69,7 +69,7 @@ void ar_secret_resolve(struct ar_secret_refs *refs, bool is_asking, struct ar_pr
 			continue;
 		if (clock->mono(clock) > deadline) {
 			ar_problem(p, &ref->origin, ref->path,
-				   "it was not asked for: those before it took more than %d seconds",
+				   "it was not resolved: the references before it took more than %d seconds",
 				   START_S);
 			return;
 		}
