@@ -191,7 +191,7 @@ static void on_rejoin(uv_timer_t *timer)
 		uv_timer_start(timer, on_rejoin, REJOIN_MS, 0);
 		return;
 	}
-	ar_log_line(&r->start.log, "info", "this node is back, under a new epoch", NULL);
+	ar_log_line(&r->start.log, "info", "this node has rejoined the cluster with a new epoch", NULL);
 	deliver_messages(r, &r->held);
 }
 

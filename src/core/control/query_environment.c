@@ -14,7 +14,8 @@ static struct ar_shape_sandbox_state standing(const struct ar_policy *policy, en
 						.is_available = s && s->is_available };
 
 	if (!s)
-		state.reason = AR_STR("this runtime confines nothing: it has no workspace to work in");
+		state.reason = AR_STR(
+			"this runtime has no sandbox, because no workspace is set; set tools.workspace");
 	if (s && !s->is_available) {
 		state.reason = s->reason;
 		state.remedy = s->remedy;

@@ -206,7 +206,7 @@ static enum ar_status target_evaluate_permission(struct ar_call *c, struct targe
 	if (!ar_str_absent(in->session_id))
 		return ar_call_session(in->session_id, &t->session_key, err);
 	if (in->act)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "name the sessionId of the act");
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "send the sessionId of the act");
 	for (size_t i = 0; i < AR_ARRAY_LEN(ids); i++) {
 		t->session_key = ar_id_session_key(ids[i]);
 		if (!ar_str_absent(t->session_key))

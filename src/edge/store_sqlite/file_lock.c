@@ -17,8 +17,13 @@ static enum ar_status fail_held(int fd, const char *path, struct ar_error *err)
 	ssize_t n = pread(fd, pid, sizeof pid - 1, 0);
 
 	if (n < 2)
-		return ar_fail(err, AR_E_EXISTS, "store '%s' is in use by another process", path);
-	return ar_fail(err, AR_E_EXISTS, "store '%s' is in use by process %.*s", path, (int)n - 1, pid);
+		return ar_fail(
+			err, AR_E_EXISTS,
+			"store '%s' is in use by another process; stop it, or use another data directory",
+			path);
+	return ar_fail(err, AR_E_EXISTS,
+		       "store '%s' is in use by process %.*s; stop it, or use another data directory", path,
+		       (int)n - 1, pid);
 }
 
 static void write_pid(int fd)

@@ -40,9 +40,9 @@ static void answer_call(struct act *act, const struct ar_tool_acted *acted)
 
 static void answer_over(struct act *act, struct ar_str text)
 {
-	const struct ar_process_record *r = ar_session_process(&act->live->state, act->wish.process_id);
+	const struct ar_process_record *r = ar_session_process(&act->live->state, act->asked.process_id);
 	struct ar_process_ending e = ar_process_ending_of(r ? r->end : NULL);
-	uint64_t offset = act->wish.offset < text.len ? act->wish.offset : text.len;
+	uint64_t offset = act->asked.offset < text.len ? act->asked.offset : text.len;
 
 	answer_call(act, &(struct ar_tool_acted){ .standing = AR_TOOL_PROCESS_OVER,
 						  .output = ar_str_sub(text, offset, READ_MAX),
