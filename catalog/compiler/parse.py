@@ -79,6 +79,8 @@ def parse_field(catalog, at, tokens):
     f.raw = opts.pop("raw", "")
     if "of" in opts:
         parse_of(catalog, at, f, opts.pop("of"))
+    elif f.kind in ("object", "array", "json") and not f.raw.endswith("."):
+        raise CatalogError(f"{at}: {f.name} names a shape (of=), or says in a sentence why it has none (raw=)")
     if "is" in opts:
         text = opts.pop("is")
         f.only = text == "true" if f.kind == "bool" else int(text)

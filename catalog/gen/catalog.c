@@ -5437,7 +5437,7 @@ static const struct ar_field_desc ar_cmd_get_settings_in_fields[] = {
 static const struct ar_field_desc ar_cmd_get_settings_out_fields[] = {
 	{ "settings", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_settings_out, settings), NULL, { 0, false },
 	  NULL, "One row per setting.", &ar_shape_setting_row_desc },
-	{ "warnings", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_settings_out, warnings), NULL, { 0, false },
+	{ "warnings", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_settings_out, warnings), NULL, { 0, false },
 	  NULL, "Warnings about the settings, as sentences: secrets that others can read or that could not be renewed, a database that is not verified, variables that are ignored.", NULL },
 };
 

@@ -5232,7 +5232,7 @@ struct ar_cmd_get_settings_in { /* get_settings, input */
 
 struct ar_cmd_get_settings_out { /* get_settings, result */
 	struct ar_shape_setting_row_list settings; /* array */
-	struct ar_str warnings; /* array */
+	struct ar_texts warnings; /* array */
 };
 
 struct ar_cmd_list_audit_in { /* list_audit, input */

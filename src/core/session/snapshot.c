@@ -17,54 +17,29 @@
 /* Where the member is, which must have this type. */
 #define AT_TYPE(T, m, type) \
 	(offsetof(struct T, m) + 0 * sizeof(char[_Generic(((struct T *)NULL)->m, type : 1, default : -1)]))
-#define STR(T, m) \
+#define MEMBER(T, m, k, type, shape) \
 	{ \
-		.name = #m, .kind = AR_F_STRING, .max = UINT32_MAX, .offset = AT_TYPE(T, m, struct ar_str) \
+		.name = #m, .kind = AR_F_##k, .max = UINT32_MAX, .offset = AT_TYPE(T, m, type), .of = shape \
 	}
-#define RAW(T, m) \
-	{ \
-		.name = #m, .kind = AR_F_JSON, .max = UINT32_MAX, .offset = AT_TYPE(T, m, struct ar_str) \
-	}
+#define STR(T, m) MEMBER(T, m, STRING, struct ar_str, NULL)
+#define RAW(T, m) MEMBER(T, m, JSON, struct ar_str, NULL)
+#define TEXTS(T, m) MEMBER(T, m, TEXTS, struct ar_texts, NULL)
 /* Stored as the JSON of its shape. */
-#define OBJECT(T, m, shape) \
-	{ \
-		.name = #m, .kind = AR_F_OBJECT, .max = UINT32_MAX, .of = &ar_shape_##shape##_desc, \
-		.offset = AT_TYPE(T, m, const struct ar_shape_##shape *) \
-	}
-#define ITEMS(T, m, shape) \
-	{ \
-		.name = #m, .kind = AR_F_ARRAY, .max = UINT32_MAX, .of = &ar_shape_##shape##_desc, \
-		.offset = AT_TYPE(T, m, struct ar_shape_##shape##_list) \
-	}
-#define TEXTS(T, m) \
-	{ \
-		.name = #m, .kind = AR_F_TEXTS, .max = UINT32_MAX, .offset = AT_TYPE(T, m, struct ar_texts) \
-	}
+#define OBJECT(T, m, shape) MEMBER(T, m, OBJECT, const struct ar_shape_##shape *, &ar_shape_##shape##_desc)
+#define ITEMS(T, m, shape) MEMBER(T, m, ARRAY, struct ar_shape_##shape##_list, &ar_shape_##shape##_desc)
 #define INT(T, m) \
 	{ \
 		.name = #m, .kind = AR_F_INT, .required = true, .offset = offsetof(struct T, m) \
 	}
 /* Absent in what an older version stored: a struct with a flag. A plain number in its place would take its neighbour for the flag. */
-#define OPT(T, m) \
-	{ \
-		.name = #m, .kind = AR_F_INT, .offset = AT_TYPE(T, m, struct ar_opt_int) \
-	}
-#define OPT_NUM(T, m) \
-	{ \
-		.name = #m, .kind = AR_F_NUM, .offset = AT_TYPE(T, m, struct ar_opt_num) \
-	}
-#define OPT_FLAG(T, m) \
-	{ \
-		.name = #m, .kind = AR_F_BOOL, .offset = AT_TYPE(T, m, struct ar_opt_bool) \
-	}
+#define OPT(T, m) MEMBER(T, m, INT, struct ar_opt_int, NULL)
+#define OPT_NUM(T, m) MEMBER(T, m, NUM, struct ar_opt_num, NULL)
+#define OPT_FLAG(T, m) MEMBER(T, m, BOOL, struct ar_opt_bool, NULL)
 #define FLAG(T, m) \
 	{ \
 		.name = #m, .kind = AR_F_BOOL, .required = true, .offset = offsetof(struct T, m) \
 	}
-#define TIME(T, m) \
-	{ \
-		.name = #m, .kind = AR_F_TIME, .offset = offsetof(struct T, m) \
-	}
+#define TIME(T, m) MEMBER(T, m, TIME, ar_usec, NULL)
 #define DESC(T, f) \
 	{ \
 		.fields = f, .count = AR_ARRAY_LEN(f), .size = sizeof(struct T) \

@@ -2108,7 +2108,7 @@ export interface GetSettingsResult {
   /** One row per setting. */
   settings: SettingRow[];
   /** Warnings about the settings, as sentences: secrets that others can read or that could not be renewed, a database that is not verified, variables that are ignored. */
-  warnings: unknown[];
+  warnings: string[];
   [extra: string]: unknown;
 }
 
