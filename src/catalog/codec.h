@@ -1,8 +1,10 @@
-/* Between JSON and the structs of the catalogue: one interpreter over the field tables, no code per type. Checks that
- * depend on state (does the thread exist?) are left to the core. No state of its own: any thread may call it.
+/* Between JSON and the structs of the catalogue: one interpreter over the field tables, no code
+ * per type. Checks that depend on state (does the thread exist?) are left to the core. No state
+ * of its own: any thread may call it.
  *
- * JSON goes out in camelCase and comes in as camelCase or snake_case. Members that the catalogue does not know are kept
- * as raw text (`"k":v,"k2":v2`) and written back where they were found, after the known ones. */
+ * JSON goes out in camelCase and comes in as camelCase or snake_case. Members that the catalogue
+ * does not know are kept as raw text (`"k":v,"k2":v2`) and written back where they were found,
+ * after the known ones. */
 #ifndef AR_CATALOG_CODEC_H
 #define AR_CATALOG_CODEC_H
 
@@ -17,7 +19,8 @@ struct ar_items {
 	size_t count;
 };
 
-/* One event in memory. Strings are borrowed: from the arena that decoding filled, or from whoever built it. */
+/* One event in memory. Strings are borrowed: from the arena that decoding filled, or from
+ * the code that built it. */
 struct ar_event {
 	enum ar_event_type type;
 	uint64_t sequence;
@@ -33,8 +36,9 @@ struct ar_event {
 
 AR_BEGIN_DECLS
 
-/* Writes the struct as one JSON object. Absent members are left out, nullable required ones go out as null. What it
- * writes is only as valid as the struct: run the validator where the content comes from outside. */
+/* Writes the struct as one JSON object. Absent members are left out, nullable required ones go
+ * out as null. What it writes is only as valid as the struct: run the validator where the
+ * content comes from outside. */
 void ar_struct_encode(const struct ar_struct_desc *d, const void *s, struct ar_str extra, struct ar_jw *w);
 
 /* The same as a member of the object that is open; nothing for NULL. */
@@ -43,17 +47,18 @@ void ar_shape_write(struct ar_jw *w, const char *name, const struct ar_struct_de
 /* Writes a list, a struct ar_shape_<name>_list of the shape d, as one JSON array. */
 void ar_list_encode(const struct ar_struct_desc *d, const void *list, struct ar_jw *w);
 
-/* Fills the struct (d->size zeroed bytes at ret) from a JSON object; text is copied to the arena. Refuses members of the wrong
- * type, unknown enum words, and one member given in both spellings with different values. A missing required member is
- * no error here: it stays zero, and validation says so. ret_extra may be NULL: unknown members are then dropped.
- * What the member of a shape cannot hold is kept among the other members of the shape, because logs and snapshots of
- * older versions stay readable. err->code is AR_ERR_INVALID_INPUT when it refuses. */
+/* Fills the struct (d->size zeroed bytes at ret) from a JSON object; text is copied to the
+ * arena. Refuses members of the wrong type, unknown enum words, and one member given in both
+ * spellings with different values. A missing required member is no error here: it stays zero,
+ * and validation says so. ret_extra may be NULL: unknown members are then dropped. What the
+ * member of a shape cannot hold is kept among the other members of the shape, because logs and
+ * snapshots of older versions stay readable. err->code is AR_ERR_INVALID_INPUT when it refuses. */
 AR_MUST_USE enum ar_status ar_struct_decode(const struct ar_struct_desc *d, struct ar_json v,
 					    struct ar_arena *a, void *ret, struct ar_str *ret_extra,
 					    struct ar_error *err);
 
-/* The same for what comes from outside: refuses what a shape cannot hold, other members of a closed shape, and required
- * members that are missing in a shape. */
+/* The same for what comes from outside: refuses what a shape cannot hold, other members of a
+ * closed shape, and required members that are missing in a shape. */
 AR_MUST_USE enum ar_status ar_struct_decode_strict(const struct ar_struct_desc *d, struct ar_json v,
 						   struct ar_arena *a, void *ret, struct ar_str *ret_extra,
 						   struct ar_error *err);
@@ -76,22 +81,25 @@ bool ar_struct_equal(const struct ar_struct_desc *d, const void *a, const void *
 void ar_list_copy(const struct ar_struct_desc *d, const void *list, enum ar_struct_copy how,
 		  struct ar_arena *a, void *ret_list);
 
-/* Adds copies of the entries of `more` to a list of the same shape (struct ar_shape_<name>_list); the newest `max` stay. */
+/* Adds copies of the entries of `more` to a list of the same shape (struct
+ * ar_shape_<name>_list); the newest `max` stay. */
 void ar_shapes_add(const struct ar_struct_desc *d, void *list, const void *more, size_t max,
 		   struct ar_arena *a);
 
-/* Whether required members are there, sizes and values in range and every oneof rule holds; names the first fault. A
- * required int, num or bool has no absent value, so one that was missing in the JSON passes as 0 or false. */
+/* Whether required members are there, sizes and values in range and every oneof rule holds;
+ * names the first fault. A required int, num or bool has no absent value, so one that was
+ * missing in the JSON passes as 0 or false. */
 AR_MUST_USE enum ar_status ar_struct_validate(const struct ar_struct_desc *d, const void *s,
 					      struct ar_error *err);
 
-/* The input of a command from outside: decodes, refuses members that the command does not have and required ones that
- * are missing (numbers and flags too), and validates. `ret` holds c->in.size zeroed bytes. */
+/* The input of a command from outside: decodes, refuses members that the command does not have
+ * and required ones that are missing (numbers and flags too), and validates. `ret` holds
+ * c->in.size zeroed bytes. */
 AR_MUST_USE enum ar_status ar_input_decode(const struct ar_command_desc *c, struct ar_json v,
 					   struct ar_arena *a, void *ret, struct ar_error *err);
 
-/* Appends the event as one JSON object without a line end, in a fixed member order: type eventId timestamp schemaVersion
- * runtimeId sessionId, the scope ids present, sequence, payload, extra. */
+/* Appends the event as one JSON object without a line end, in a fixed member order: type eventId
+ * timestamp schemaVersion runtimeId sessionId, the scope ids present, sequence, payload, extra. */
 void ar_event_encode(const struct ar_event *e, struct ar_buf *out);
 
 /* The reverse; the payload struct is made in the arena. Refuses types that the catalogue does not have. */

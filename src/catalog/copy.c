@@ -1,5 +1,6 @@
-/* Copies of structs with the objects and lists inside them. A decision copies each payload before it applies it, so this
- * is on the path of every fact; a struct that has none of these is one memcpy. */
+/* Copies of structs with the objects and lists inside them. A decision copies each payload
+ * before it applies it, so this is on the path of every fact; a struct that has none of these is
+ * one memcpy. */
 #include "codec.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* From JSON to structs: one walk over the members of the object, each looked up in the field table (members mostly come
- * in table order, so the search starts where the last one ended). Text is copied to the caller's arena. */
+/* From JSON to structs: one walk over the members of the object, each looked up in the field
+ * table (members mostly come in table order, so the search starts where the last one ended).
+ * Text is copied to the caller's arena. */
 #include "codec.h"
 #include "clock.h"
 #include "describe.h"
@@ -400,7 +401,8 @@ static enum ar_status check_seen(const struct walk *w)
 	return AR_OK;
 }
 
-/* The text that may stand instead of an object; what a log has instead of both is kept as the text of its JSON. */
+/* The text that may stand instead of an object; what a log has instead of both is kept as the
+ * text of its JSON. */
 static bool read_instead(struct walk *w, struct ar_json v, struct ar_str *ret)
 {
 	if (read_text(w, v, ret))

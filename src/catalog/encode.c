@@ -1,5 +1,5 @@
-/* From structs to JSON: one pass over the field table straight into the buffer, no allocation of its own. This is on
- * the path of every fact and every frame. */
+/* From structs to JSON: one pass over the field table straight into the buffer, no allocation of
+ * its own. This is on the path of every fact and every frame. */
 #include "codec.h"
 #include "describe.h"
 

@@ -1,4 +1,5 @@
-/* Inputs of commands: the strict way through the codec, for bytes that a caller wrote by hand and may have mistyped. */
+/* Inputs of commands: the strict way through the codec, for bytes that a caller wrote by hand
+ * and may have mistyped. */
 #include "codec.h"
 #include "describe.h"
 #include "invalid.h"

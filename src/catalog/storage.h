@@ -1,5 +1,5 @@
-/* What a store's failure is called towards callers: weather may be repeated, damage may not, and an outcome
- * that nobody knows is said to be so. */
+/* The error code that callers get for a failure of the store: an outage may be retried, damage may not, and
+ * an unknown outcome has a code of its own. */
 #ifndef AR_CATALOG_STORAGE_H
 #define AR_CATALOG_STORAGE_H
 

@@ -1,5 +1,5 @@
-/* Whether a struct keeps the promises of its field table. Looks at the values alone; what they refer to is the core's
- * business. */
+/* Whether a struct keeps the promises of its field table. Looks at the values alone; what they
+ * refer to is the core's business. */
 #include "codec.h"
 #include "describe.h"
 #include "invalid.h"

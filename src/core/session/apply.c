@@ -147,7 +147,8 @@ static enum ar_status session_created(struct ar_session *s, const struct ar_even
 	return AR_OK;
 }
 
-/* A branch begins with the messages of its parent, up to the end of a turn. It shares them: an ended turn's never change. */
+/* A branch begins with the messages of its parent, up to the end of a turn. It shares them: an
+ * ended turn's never change. */
 static void share_context(struct ar_session *s, struct ar_thread *t)
 {
 	const struct ar_thread *parent = ar_session_thread(s, t->parent_thread);

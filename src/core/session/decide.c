@@ -105,8 +105,8 @@ static struct ar_str args_as_kept(struct ar_decision *d)
 	return ar_decide_content(d, ar_decide_json_end(d));
 }
 
-/* The owner of what was masked in a command is the turn that it submits, or else what its first fact is about. A command that changes
- * nothing leaves nothing to tell. */
+/* The owner of what was masked in a command is the turn that it submits, or else what its first
+ * fact is about. A command that changes nothing leaves nothing to tell. */
 static void tell_masked_args(struct ar_decision *d)
 {
 	size_t first = d->input->step ? 1 : 0;
@@ -155,7 +155,8 @@ enum ar_status ar_session_decide(struct ar_session *s, const struct ar_input *in
 	return ret->fault;
 }
 
-/* Room for one more of `size` bytes in an arena array that doubles; not zeroed, for its callers assign it whole. */
+/* Room for one more of `size` bytes in an arena array that doubles; not zeroed, for its callers
+ * assign it whole. */
 static void *one_more(struct ar_arena *a, void *array, size_t *count, size_t *room, size_t size)
 {
 	if (*count == *room) {

@@ -1,5 +1,6 @@
-/* Shared by the decide_*.c files: writing facts, contents and effects into a decision. A fact is applied when it is emitted: the session that a
- * decision sees, its threads, turns and calls are always as the facts so far leave them. */
+/* Shared by the decide_*.c files: writing facts, contents and effects into a decision. A fact is
+ * applied when it is emitted: the session that a decision sees, its threads, turns and calls are
+ * always as the facts so far leave them. */
 #ifndef AR_SESSION_DECIDE_H
 #define AR_SESSION_DECIDE_H
 
@@ -14,7 +15,9 @@ struct ar_ids {
 /* What something that may hold a turn came to. */
 enum ar_hold {
 	AR_GO_ON,
-	AR_HELD, /* the turn waits for a person, a handler or a model, or it has ended: there is nothing more to do now */
+	/* the turn waits for a person, a handler or a model, or it has ended: there is nothing
+	 * more to do now */
+	AR_HELD,
 };
 
 /* The tools of one turn: the runtime's own, sorted by name, then those that the client runs. */
@@ -43,7 +46,8 @@ struct ar_ids ar_ids_thread(const struct ar_thread *t);
 /* history/clock_step.c: emitted before the first fact of a decision before which the clock was set back. */
 void ar_decide_clock_step(struct ar_decision *d);
 
-/* Whether the tenant of the session (of one that is being made: of the caller) may work here; see ar_policy_admits(). */
+/* Whether the tenant of the session (of one that is being made: of the caller) may work here;
+ * see ar_policy_admits(). */
 bool ar_decide_is_admitted(const struct ar_decision *d);
 
 /* decide_access.c: makes the home session of a tenant, if this is its first fact. */
@@ -52,7 +56,8 @@ void ar_decide_home(struct ar_decision *d);
 /* channel/decide_channel.c: after a restart nobody is at the other end any more. */
 void ar_decide_channels_lost(struct ar_decision *d);
 
-/* How long ago something began that the session knows, whatever the wall clock did meanwhile: the fact about that moves what is open. */
+/* How long ago something began that the session knows, whatever the wall clock did meanwhile:
+ * the fact about that moves what is open. */
 static inline ar_usec ar_decide_since(const struct ar_decision *d, ar_usec began)
 {
 	ar_usec passed = d->input->now - (d->is_clock_told ? 0 : d->input->step) - began;
@@ -123,7 +128,8 @@ struct ar_new_turn {
 struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *t,
 				 const struct ar_new_turn *n); /* turn.submitted, and its task */
 
-/* A turn comes in, as submit_turn says. First whether it may: refuses as submit_turn does, and emits nothing. */
+/* A turn comes in, as submit_turn says. First whether it may: refuses as submit_turn does, and
+ * emits nothing. */
 struct ar_checked_turn {
 	const struct ar_cmd_submit_turn_in *in;
 	struct ar_turn_input input;

@@ -1,4 +1,5 @@
-/* What a tenant's home session is told: calls that were refused, and what was administered. The first fact of it makes the session. Pure. */
+/* What a tenant's home session is told: calls that were refused, and what was administered. The
+ * first fact of it makes the session. Pure. */
 #include "decide.h"
 #include "describe.h"
 #include "tenant.h"

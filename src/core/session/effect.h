@@ -1,4 +1,5 @@
-/* What a decision wants done once its facts are durable. Plain data in the arena of the decision, or the session's. */
+/* What a decision wants done once its facts are durable. Plain data in the arena of the
+ * decision, or the session's. */
 #ifndef AR_SESSION_EFFECT_H
 #define AR_SESSION_EFFECT_H
 

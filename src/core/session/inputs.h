@@ -1,5 +1,5 @@
-/* What decisions are made about: commands, the ends of what was begun, what became due. Plain data; texts are borrowed until the decision is
- * durable. */
+/* What decisions are made about: commands, the ends of what was begun, what became due. Plain
+ * data; texts are borrowed until the decision is durable. */
 #ifndef AR_SESSION_INPUTS_H
 #define AR_SESSION_INPUTS_H
 
@@ -111,7 +111,7 @@ struct ar_process_standing {
 	uint64_t taken; /* number of the newest input that it has */
 };
 
-/* A stored content as whoever had to read it brings it along. */
+/* A stored content that the engine has read for a decision. */
 struct ar_text {
 	struct ar_str ref, bytes;
 };
@@ -148,7 +148,8 @@ struct ar_channel_token {
 	struct ar_str given; /* that it gets */
 };
 
-/* The feed of all sessions of a tenant: how far what was removed of it reached, as a cursor, and a position that none was given above. */
+/* The feed of all sessions of a tenant: how far what was removed of it reached, as a cursor, and
+ * a position that none was given above. */
 struct ar_feed_bounds {
 	struct ar_str floor;
 	int64_t limit;
@@ -185,7 +186,8 @@ struct ar_input {
 		struct {
 			const struct ar_step_output *outputs; /* what was saved of each open step */
 			size_t output_count;
-			bool is_bystander; /* the process is known to have died while it worked on another session */
+			/* the process is known to have died while it worked on another session */
+			bool is_bystander;
 		} recover;
 		const struct ar_tool_end *tool_done;
 		const struct ar_hook_end *hook_done;

@@ -1,5 +1,5 @@
-/* What facts say of an output beside the one that brought it: that parts of it were masked, and that it was too long to be shown and lies in
- * storage. Pure. */
+/* What facts say of an output beside the one that brought it: that parts of it were masked, and
+ * that it was too long to be shown and lies in storage. Pure. */
 #include "apply.h"
 #include "decide.h"
 

@@ -1,5 +1,6 @@
-/* People who gave the work of a turn or a task, as authentication knows them (principal.person): names, each once. Where somebody among them
- * is not known, everybody could be: the name AR_PERSON_UNKNOWN stands for that. Pure; texts are made in the arena given. */
+/* People who gave the work of a turn or a task, as authentication knows them (principal.person):
+ * names, each once. Where somebody among them is not known, everybody could be: the name
+ * AR_PERSON_UNKNOWN stands for that. Pure; texts are made in the arena given. */
 #ifndef AR_SESSION_PEOPLE_H
 #define AR_SESSION_PEOPLE_H
 
@@ -14,7 +15,7 @@ struct ar_texts ar_people_add(struct ar_arena *a, struct ar_texts people, struct
 /* Whether the person may be one of them: also when nobody, or not all of them, are on record. */
 bool ar_people_may_have(struct ar_texts people, struct ar_str person);
 
-/* Those, and whoever sends the command that is decided; for what no command asks for only those. */
+/* Those, and the caller of the command that is decided; only those when no command is. */
 struct ar_texts ar_people_with_caller(struct ar_decision *d, struct ar_texts people);
 
 #endif

@@ -1,9 +1,11 @@
-/* The pure core: decide() emits the facts that follow from an input, and what should then be done; apply() makes a fact true. A fact is
- * applied when it is emitted, so what follows in the same decision sees the state that replay will see. apply() is the only mutator, live
- * and on replay. No I/O, no clock, no randomness, no threads: time, ids and policy come in with the input.
+/* The pure core: decide() emits the facts that follow from an input, and what should then be
+ * done; apply() makes a fact true. A fact is applied when it is emitted, so what follows in the
+ * same decision sees the state that replay will see. apply() is the only mutator, live and on
+ * replay. No I/O, no clock, no randomness, no threads: time, ids and policy come in with the
+ * input.
  *
- * A refusal comes before the first fact. A decision that is not stored leaves a state that nobody may use: its owner drops it and loads the
- * session again. */
+ * A refusal comes before the first fact. A decision that is not stored leaves a state that
+ * nobody may use: its owner drops it and loads the session again. */
 #ifndef AR_SESSION_SESSION_H
 #define AR_SESSION_SESSION_H
 
@@ -52,7 +54,8 @@ struct ar_policy {
 	uint64_t epoch; /* of that node */
 	const struct ar_model_entry *models; /* limits/route.h, in order of preference */
 	size_t model_count; /* 0: none is configured, turns fail with advice */
-	bool may_fall_back; /* another model may answer when the chosen one cannot and the turn does not say */
+	/* another model may answer when the chosen one cannot and the turn does not say */
+	bool may_fall_back;
 	int64_t max_attempts; /* model calls per step */
 	int64_t backoff_ms; /* doubled per attempt, capped at a minute */
 	int64_t max_rounds; /* model answers per turn */
@@ -126,28 +129,32 @@ struct ar_decision {
 void ar_session_init(struct ar_session *s, struct ar_str session_key, struct ar_json_parser *json);
 void ar_session_fini(struct ar_session *s);
 
-/* The workspace belongs to AR_TENANT_LOCAL: its files, its instruction file, and the tools that work in it. Another tenant is admitted only
- * where no workspace is configured, or where the operator shares it. */
+/* The workspace belongs to AR_TENANT_LOCAL: its files, its instruction file, and the tools that
+ * work in it. Another tenant is admitted only where no workspace is configured, or where the
+ * operator shares it. */
 bool ar_policy_admits(const struct ar_policy *policy, struct ar_str tenant);
 
 /* The folder that the session may use; absent: none. */
 struct ar_str ar_session_workspace(const struct ar_session *s, const struct ar_policy *policy);
 
-/* Zero events and AR_OK is a legal answer (nothing to do). AR_E_REFUSED carries a catalogue code, and nothing has changed. AR_E_CORRUPT: a
- * fact contradicts the session, whose state is of no use any more. */
+/* Zero events and AR_OK is a legal answer (nothing to do). AR_E_REFUSED carries a catalogue
+ * code, and nothing has changed. AR_E_CORRUPT: a fact contradicts the session, whose state is of
+ * no use any more. */
 AR_MUST_USE enum ar_status ar_session_decide(struct ar_session *s, const struct ar_input *in,
 					     struct ar_json_parser *json, struct ar_arena *arena,
 					     struct ar_decision *ret, struct ar_error *err);
 
-/* The next fact becomes true. AR_E_CORRUPT: it cannot follow what is known (sequence gap, unknown id, illegal move). */
+/* The next fact becomes true. AR_E_CORRUPT: it cannot follow what is known (sequence gap,
+ * unknown id, illegal move). */
 AR_MUST_USE enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e,
 					    struct ar_error *err);
 
-/* A tool as the fact tool.catalog.resolved and the answer of get_tool_inventory show it; policy is the word of the decision about it. */
+/* A tool as the fact tool.catalog.resolved and the answer of get_tool_inventory show it; policy
+ * is the word of the decision about it. */
 void ar_tool_render(struct ar_jw *w, const struct ar_tool *t, struct ar_str policy);
 
-/* The tools that a turn has, or (with a turn that has but its thread) that one without wishes of its own would have, as an array of such
- * objects: what its next model request offers. */
+/* The tools that a turn has, or (with a turn that has but its thread) that one without wishes of
+ * its own would have, as an array of such objects: what its next model request offers. */
 void ar_session_render_tools(const struct ar_session *s, const struct ar_policy *policy,
 			     const struct ar_turn *turn, struct ar_arena *arena, struct ar_jw *w);
 

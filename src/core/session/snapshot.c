@@ -31,7 +31,8 @@
 	{ \
 		.name = #m, .kind = AR_F_INT, .required = true, .offset = offsetof(struct T, m) \
 	}
-/* Absent in what an older version stored: a struct with a flag. A plain number in its place would take its neighbour for the flag. */
+/* Absent in what an older version stored: a struct with a flag. A plain number in its place
+ * would take its neighbour for the flag. */
 #define OPT(T, m) MEMBER(T, m, INT, struct ar_opt_int, NULL)
 #define OPT_NUM(T, m) MEMBER(T, m, NUM, struct ar_opt_num, NULL)
 #define OPT_FLAG(T, m) MEMBER(T, m, BOOL, struct ar_opt_bool, NULL)

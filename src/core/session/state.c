@@ -1,4 +1,4 @@
-/* Lookups in session state. Pure; owner: whoever owns the session. */
+/* Lookups in session state. Pure; the owner of the session owns it. */
 #include "auth.h"
 #include "state.h"
 

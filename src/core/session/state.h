@@ -1,6 +1,7 @@
-/* What a session is between two facts: the fold of its log, bounded. Ended turns leave after a window, so the size depends on
- * what is open and recent, never on history. Only apply.c and snapshot.c write here; everyone else reads.
- * All memory is the session's arena; it is renewed when a snapshot is taken (see snapshot.c). */
+/* What a session is between two facts: the fold of its log, bounded. Ended turns leave after a
+ * window, so the size depends on what is open and recent, never on history. Only apply.c and
+ * snapshot.c write here; everyone else reads. All memory is the session's arena; it is renewed
+ * when a snapshot is taken (see snapshot.c). */
 #ifndef AR_SESSION_STATE_H
 #define AR_SESSION_STATE_H
 
@@ -49,8 +50,8 @@
 /* Code of the warning about a write that may have happened and about which nobody is asked. */
 #define AR_WARNING_LOST_WRITE "lost_write_not_asked"
 
-/* Where turns of the runtime's own come from, and what they are for (member `purpose` of their options). Nothing of them joins the
- * conversation. */
+/* Where turns of the runtime's own come from, and what they are for (member `purpose` of their
+ * options). Nothing of them joins the conversation. */
 #define AR_SOURCE_SYSTEM "system"
 #define AR_PURPOSE_COMPACTION "compaction"
 

@@ -1,5 +1,6 @@
-/* What a process is between two facts: who asked for it, how it is found again, what was written to it, how it ended. See state.h for who
- * writes here. (struct ar_process is the port's: a process in this runtime's hands.) */
+/* What a process is between two facts: who asked for it, how it is found again, what was written
+ * to it, how it ended. See state.h for who writes here. (struct ar_process is the port's: a
+ * process in this runtime's hands.) */
 #ifndef AR_SESSION_STATE_PROCESS_H
 #define AR_SESSION_STATE_PROCESS_H
 
@@ -9,7 +10,7 @@
 #define AR_WINDOW_PROCESSES 20 /* newest ended ones kept */
 #define AR_PROCESS_INPUTS 16 /* that may be on their way to one process; more are refused */
 
-/* Why a process is ended by the runtime itself when its time is over: told as a timeout, whoever reads it from the journal. */
+/* Reason that the journal and the facts give when the runtime ends a process whose time is over. */
 #define AR_PROCESS_TIMEOUT "timeout"
 
 /* Phase of run.status that says that a process is to be ended, and why. */

@@ -1,5 +1,5 @@
-/* What a task is between two facts. Every turn has one of its own; others are declared by create_task and have a sheet: all that was
- * said about them. See state.h for who writes here. */
+/* What a task is between two facts. Every turn has one of its own; others are declared by
+ * create_task and have a sheet: all that was said about them. See state.h for who writes here. */
 #ifndef AR_SESSION_STATE_TASK_H
 #define AR_SESSION_STATE_TASK_H
 
@@ -13,7 +13,8 @@
 #define AR_TASK_OUTPUTS 100 /* newest output refs kept per task */
 #define AR_EDGES_MAX 200 /* edges that start from one task */
 
-/* States of an edge that keeps a task from running: the blocker is open, has completed, has ended otherwise. */
+/* States of an edge that keeps a task from running: the blocker is open, has completed, has
+ * ended otherwise. */
 #define AR_EDGE_OPEN "open"
 #define AR_EDGE_SATISFIED "satisfied"
 #define AR_EDGE_FAILED "failed"
@@ -29,7 +30,7 @@ struct ar_run {
 	struct ar_texts inputs, outputs; /* refs */
 	const struct ar_shape_retry_policy *policy;
 	const struct ar_shape_failure *error; /* NULL: none is known */
-	struct ar_str summary; /* what whoever did it says; decides nothing */
+	struct ar_str summary; /* text of the worker; decides nothing */
 };
 
 struct ar_edge {
@@ -61,7 +62,7 @@ struct ar_sheet {
 	struct ar_str offset_run; /* run whose output reached `offset` */
 	struct ar_opt_int offset, offset_at; /* and the sequence of the fact that said so */
 	struct ar_opt_int number; /* that stands for an id of the caller's own, which has none */
-	ar_usec alive; /* last sign of life of whoever works on it */
+	ar_usec alive; /* last sign of life of its worker */
 	ar_usec retry_at; /* when it is tried again by itself; 0: it is not */
 };
 

@@ -1,4 +1,5 @@
-/* What a turn is between two facts: its steps, calls, hooks, route and cost, and the messages it adds. See state.h for who writes here. */
+/* What a turn is between two facts: its steps, calls, hooks, route and cost, and the messages it
+ * adds. See state.h for who writes here. */
 #ifndef AR_SESSION_STATE_TURN_H
 #define AR_SESSION_STATE_TURN_H
 
@@ -31,8 +32,9 @@ struct ar_context_entry {
 
 #define AR_IMAGE_WEIGHT 6000 /* bytes of text that an image is counted as: about 1500 tokens */
 
-/* Where the conversation was shortened: in requests the summary stands for the messages before it. These stay in the window, hidden,
- * so that a rollback or a branch from before the boundary finds them. */
+/* Where the conversation was shortened: in requests the summary stands for the messages before
+ * it. These stay in the window, hidden, so that a rollback or a branch from before the boundary
+ * finds them. */
 struct ar_boundary {
 	struct ar_str turn, trigger, summary_ref, preview, history_ref;
 	const struct ar_shape_preserved *preserved; /* NULL: the fact does not say */
@@ -60,7 +62,8 @@ enum ar_quota {
 	AR_QUOTA_COUNT,
 };
 
-/* What facts said about one of them: the limit that people raised, and the limits at which a warning was given and work stopped. */
+/* What facts said about one of them: the limit that people raised, and the limits at which a
+ * warning was given and work stopped. */
 struct ar_quota_mark {
 	struct ar_opt_int limit, warned, blocked;
 };
@@ -108,7 +111,7 @@ struct ar_invocation {
 	struct ar_str output_ref, preview, category;
 	int64_t stage, attempt, answer_bytes;
 	bool is_read_only, is_parallel, is_destructive, is_idempotent;
-	bool is_client; /* whoever submitted the turn runs it */
+	bool is_client; /* the client that submitted the turn runs it */
 	bool blocks; /* an interruption waits for its end */
 	bool is_joined; /* its answer is part of the conversation */
 	struct ar_opt_bool runs_process; /* all it does is done by the process it asks for */
@@ -177,7 +180,9 @@ struct ar_turn {
 	struct ar_str outcome; /* completed, failed, cancelled, timed_out, lost; absent while open */
 	struct ar_str interrupt_reason, stop_reason, output_ref, error_category, error_message;
 	int64_t status; /* of the turn machine */
-	int64_t restarts; /* attempts begun because the one before was lost with its process, which worked on nothing else */
+	/* attempts begun because the one before was lost with its process, which worked on
+	 * nothing else */
+	int64_t restarts;
 	int64_t attempt; /* model calls of the step now tried */
 	int64_t rounds; /* model answers so far */
 	int64_t input_bytes;

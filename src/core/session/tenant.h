@@ -1,9 +1,11 @@
-/* Tenants and the ids of their sessions. Every id of ours names its session, so an id that a caller chooses could tell whether another
- * tenant has it. It cannot: ids that different tenants may choose are different by their form alone.
+/* Tenants and the ids of their sessions. Every id of ours names its session, so an id that a
+ * caller chooses could tell whether another tenant has it. It cannot: ids that different tenants
+ * may choose are different by their form alone.
  *
- * Sessions of named tenants have version 8 where a UUID has its version (a "g" or "h" as the eleventh character); those that a caller
- * names also end in the tenant's mark. Those of AR_TENANT_LOCAL have any other version. A session of the first millisecond of 1970 is the home of a tenant: the runtime's own, made
- * by it alone. Pure. */
+ * Sessions of named tenants have version 8 where a UUID has its version (a "g" or "h" as the
+ * eleventh character); those that a caller names also end in the tenant's mark. Those of
+ * AR_TENANT_LOCAL have any other version. A session of the first millisecond of 1970 is the home
+ * of a tenant: the runtime's own, made by it alone. Pure. */
 #ifndef AR_SESSION_TENANT_H
 #define AR_SESSION_TENANT_H
 

@@ -1,5 +1,6 @@
-/* Durable questions to people. A question is a fact, and so is its one answer: given by somebody, by its deadline, or by the end of the turn
- * that asked. Until then nothing that depends on it goes on, also over a restart. What an answer means is the asker's business
+/* Durable questions to people. A question is a fact, and so is its one answer: given by
+ * somebody, by its deadline, or by the end of the turn that asked. Until then nothing that
+ * depends on it goes on, also over a restart. What an answer means is the asker's business
  * (continue.c). Pure. */
 #ifndef AR_SESSION_ACTION_H
 #define AR_SESSION_ACTION_H
@@ -62,7 +63,9 @@ struct ar_action {
 	int64_t on_timeout;
 	bool is_destructive;
 	struct ar_opt_int
-		needed; /* people who have to approve, none of whom gave the work; absent or 0: one answer, of anybody */
+		/* people who have to approve, none of whom gave the work; absent or 0: one
+		 * answer, of anybody */
+		needed;
 	struct ar_shape_approval_list approved; /* who did */
 	struct ar_shape_sight_list seen; /* who has seen it */
 	struct ar_str audience; /* that it is put to when nobody answers; absent: to nobody else */
@@ -95,8 +98,8 @@ bool ar_action_needs_people(const struct ar_action *a, struct ar_str decision);
 
 struct ar_settlement;
 
-/* One more approval becomes a fact; `*ret_is_enough`: it was the last that was missing, and `s` says who they were. Refuses who gave the work, who
- * is not known, and who approved before. */
+/* One more approval becomes a fact; `*ret_is_enough`: it was the last that was missing, and `s`
+ * says who they were. Refuses who gave the work, who is not known, and who approved before. */
 enum ar_status ar_action_approve(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a,
 				 struct ar_settlement *s, bool *ret_is_enough, struct ar_error *err);
 
@@ -117,7 +120,8 @@ struct ar_ask {
 
 struct ar_str ar_action_mint(struct ar_decision *d);
 
-/* action.required (and permission.requested), the thread blocked, the task waiting, and a wake-up at the deadline. Returns its id. */
+/* action.required (and permission.requested), the thread blocked, the task waiting, and a wake-
+ * up at the deadline. Returns its id. */
 struct ar_str ar_decide_ask(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ask *ask);
 
 /* The question whether a judged call may run; `ask` names the call. */
@@ -138,14 +142,15 @@ struct ar_settlement {
 	ar_usec grant_expires; /* of a grant for the session; 0: with it */
 };
 
-/* The one end of a question: facts, the thread goes on, and whoever asked is told. */
+/* The one end of a question: facts, the thread goes on, and the asker gets the answer. */
 void ar_decide_settle(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 		      const struct ar_settlement *s);
 
 /* What its deadline says, now that it is over. */
 void ar_decide_expire(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a);
 
-/* What the policy denies by now nobody can allow any more: open questions whether such calls may run are settled by it. */
+/* What the policy denies by now nobody can allow any more: open questions whether such calls may
+ * run are settled by it. */
 void ar_decide_overrule(struct ar_decision *d, struct ar_turn *turn);
 
 /* The turn ends or is interrupted: its open questions are settled as cancelled, and nobody is told. */
@@ -160,7 +165,8 @@ void ar_decide_cancel_questions(struct ar_decision *d, const struct ar_turn *tur
 /* Comes back with AR_IN_ACTION_DUE when something is due of it next: its escalation, then its deadline. */
 void ar_decide_wake_for(struct ar_decision *d, const struct ar_action *a);
 
-/* After a restart, of a turn that only waits: what is overdue is settled, what is not is waited for with its original deadline. */
+/* After a restart, of a turn that only waits: what is overdue is settled, what is not is waited
+ * for with its original deadline. */
 void ar_decide_wait_again(struct ar_decision *d, struct ar_turn *turn);
 
 /* Of a turn that lost more than its timers: they are set again, those that are overdue fire at once. */
@@ -171,11 +177,13 @@ void ar_decide_still_waits(struct ar_decision *d, const struct ar_turn *turn);
 void ar_decide_say_waiting(struct ar_decision *d, const struct ar_turn *turn, enum ar_action_type type,
 			   struct ar_str action);
 
-/* continue.c: what an answer means for whoever asked. `permission` is the permission.resolved fact, absent for other kinds. */
+/* continue.c: what an answer means for the asker. `permission` is the permission.resolved
+ * fact, absent for other kinds. */
 void ar_action_continue(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 			const struct ar_settlement *s, struct ar_str permission);
 
-/* What an answer brings to prove that the whole question was read, and what is kept of it to check that: both SHA-256 in hex. */
+/* What an answer brings to prove that the whole question was read, and what is kept of it to
+ * check that: both SHA-256 in hex. */
 struct ar_str ar_action_digest(struct ar_arena *a, struct ar_str action, struct ar_str whole);
 struct ar_str ar_action_check(struct ar_arena *a, struct ar_str digest);
 

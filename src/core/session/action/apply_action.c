@@ -41,7 +41,8 @@ enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_ev
 	return ar_apply_move(&a->status, AR_MACHINE_ACTION, e, err);
 }
 
-/* Who saw it, who approved it, and that others were told, are state lines: none of them changes what the question is. */
+/* Who saw it, who approved it, and that others were told, are state lines: none of them changes
+ * what the question is. */
 void ar_apply_action_noticed(struct ar_session *s, const struct ar_event *e)
 {
 	const struct ar_ev_run_status *p = PAYLOAD(e, run_status);
@@ -58,8 +59,8 @@ void ar_apply_action_noticed(struct ar_session *s, const struct ar_event *e)
 		a->escalated = e->time;
 }
 
-/* Pending ones stay, however many; of the settled those that were settled last, which stand at the end. Those of one decision stay until
- * another comes: their rows are still to be written. */
+/* Pending ones stay, however many; of the settled those that were settled last, which stand at
+ * the end. Those of one decision stay until another comes: their rows are still to be written. */
 static void keep_window(struct ar_session *s, struct ar_action *newest)
 {
 	size_t settled = 0, at;

@@ -1,5 +1,6 @@
-/* Questions that several people have to approve. Each approval is a state line (run.status) with the question's id, so it is durable before anybody
- * hears of it; the last one settles the question. Who a person is comes from authentication, never from what the answer says. Pure. */
+/* Questions that several people have to approve. Each approval is a state line (run.status) with
+ * the question's id, so it is durable before anybody hears of it; the last one settles the
+ * question. Who a person is comes from authentication, never from what the answer says. Pure. */
 #include "action/action.h"
 #include "people.h"
 

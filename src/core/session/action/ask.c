@@ -1,4 +1,5 @@
-/* A question is asked: what becomes true of it, of the thread and of the task, and when to come back if nobody answers. Pure. */
+/* A question is asked: what becomes true of it, of the thread and of the task, and when to come
+ * back if nobody answers. Pure. */
 #include "channel/channel.h"
 
 #define PROMPT_MAX \

@@ -1,4 +1,4 @@
-/* What an answer means for whoever asked, by kind of question. Pure. */
+/* What an answer means for the asker, by kind of question. Pure. */
 #include "action/action.h"
 #include "limits/budget.h"
 

@@ -1,5 +1,6 @@
-/* Answers to a question: respond_action from a person or client, resolve_permission from the host. One resolver for both: the first answer
- * that is valid stands, whoever comes later is told what stands. Pure. */
+/* Answers to a question: respond_action from a person or client, resolve_permission from the
+ * host. One resolver for both: the first valid answer stands, a later one is
+ * refused with the answer that stands. Pure. */
 #include "channel/channel.h"
 #include "clock.h"
 #include "describe.h"
@@ -102,7 +103,8 @@ static enum ar_status check_open(const struct ar_decision *d, const struct ar_ac
 	return AR_OK;
 }
 
-/* The schema was taken from a tool or a caller: one that does not compile asks for an object and nothing more. */
+/* The schema was taken from a tool or a caller: one that does not compile asks for an object and
+ * nothing more. */
 static enum ar_status check_schema(struct ar_decision *d, const struct ar_action *a, struct ar_str payload,
 				   struct ar_error *err)
 {
@@ -141,7 +143,8 @@ static enum ar_status check_payload(struct ar_decision *d, const struct ar_actio
 	return check_schema(d, a, s->payload, err);
 }
 
-/* Only a no can be said without having read everything. Any digest that is brought has to be the right one. */
+/* Only a no can be said without having read everything. Any digest that is brought has to be the
+ * right one. */
 static enum ar_status check_shown(const struct ar_decision *d, const struct ar_action *a,
 				  const struct ar_settlement *s, struct ar_error *err)
 {

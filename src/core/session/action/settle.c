@@ -1,4 +1,5 @@
-/* A question ends, once: by an answer, by its deadline, by a policy that denies it meanwhile, or with the turn that asked. Pure. */
+/* A question ends, once: by an answer, by its deadline, by a policy that denies it meanwhile, or
+ * with the turn that asked. Pure. */
 #include "channel/channel.h"
 
 /* ---- waking ---- */
@@ -58,7 +59,8 @@ static struct ar_str say_permission(struct ar_decision *d, const struct ar_ids *
 	return d->events[d->event_count - 1].event_id;
 }
 
-/* Both facts are of one decision, so they are durable together or not at all. Returns the permission fact's id. */
+/* Both facts are of one decision, so they are durable together or not at all. Returns the
+ * permission fact's id. */
 static struct ar_str say_settled(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a,
 				 const struct ar_settlement *s)
 {
@@ -85,7 +87,8 @@ static struct ar_str say_settled(struct ar_decision *d, const struct ar_turn *tu
 	return permission;
 }
 
-/* Questions of the turn that are open, oldest first. A copy: an answer moves the question to the end of the session's. */
+/* Questions of the turn that are open, oldest first. A copy: an answer moves the question to the
+ * end of the session's. */
 static struct ar_vec open_actions(struct ar_decision *d, const struct ar_turn *turn)
 {
 	const struct ar_session *s = d->session;

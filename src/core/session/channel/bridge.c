@@ -1,5 +1,6 @@
-/* The permission bridge: that a question went out over a channel, and that its answer came back, are facts beside the question's own. They say
- * who asked, who was asked and which side decided; what was decided stands in action.resolved. Pure. */
+/* The permission bridge: that a question went out over a channel, and that its answer came back,
+ * are facts beside the question's own. They say who asked, who was asked and which side decided;
+ * what was decided stands in action.resolved. Pure. */
 #include "channel/channel.h"
 
 static void forward(struct ar_decision *d, const struct ar_channel *c, const struct ar_ids *about,

@@ -1,6 +1,8 @@
-/* Peers that follow a session: who they are, what they can do, how far they have come, and which questions went out to them. A peer keeps one id in
- * all sessions that it follows; each session knows only its own part of it, so nothing here depends on another log. One that follows all sessions of
- * a tenant is a channel of its home. Tokens are compared by their hash: the token itself is never here. Pure. */
+/* Peers that follow a session: who they are, what they can do, how far they have come, and which
+ * questions went out to them. A peer keeps one id in all sessions that it follows; each session
+ * knows only its own part of it, so nothing here depends on another log. One that follows all
+ * sessions of a tenant is a channel of its home. Tokens are compared by their hash: the token
+ * itself is never here. Pure. */
 #ifndef AR_SESSION_CHANNEL_H
 #define AR_SESSION_CHANNEL_H
 
@@ -34,15 +36,17 @@ struct ar_channel *ar_session_channel(const struct ar_session *s, struct ar_str 
 /* Whether it is the home of a tenant, whose channels follow all sessions. */
 bool ar_channels_are_of_all(const struct ar_session *s);
 
-/* How many a session knows; and which one makes room then: of those that left the first, else of those whose token ran out the one that was not heard
- * of for the longest time. A peer that never follows does not keep others out. Their count: none does. */
+/* How many a session knows; and which one makes room then: of those that left the first, else of
+ * those whose token ran out the one that was not heard of for the longest time. A peer that
+ * never follows does not keep others out. Their count: none does. */
 size_t ar_channels_max(const struct ar_session *s);
 size_t ar_channels_leaver(const struct ar_session *s, ar_usec now);
 
 /* Whether a channel counts as connected though its peer was last heard of before `since`. */
 bool ar_channels_left(const struct ar_session *s, ar_usec since);
 
-/* The token that a command shows, when it shows one: refuses one that no channel of the session has, and one that is too old. */
+/* The token that a command shows, when it shows one: refuses one that no channel of the session
+ * has, and one that is too old. */
 AR_MUST_USE enum ar_status ar_channel_check_shown(const struct ar_decision *d, struct ar_error *err);
 
 /* Whether they have this one. */
@@ -50,7 +54,8 @@ bool ar_channel_can(struct ar_texts capabilities, const char *what);
 
 /* ---- reach.c: how far a peer has come ---- */
 
-/* In the log of a session. Over all sessions a cursor of their feed (core/cursor/places.h); the sequence is its furthest position then. */
+/* In the log of a session. Over all sessions a cursor of their feed (core/cursor/places.h); the
+ * sequence is its furthest position then. */
 struct ar_channel_reach {
 	int64_t sequence;
 	struct ar_str cursor;
@@ -75,10 +80,12 @@ bool ar_channel_reach_gap(const struct ar_decision *d, const struct ar_channel_r
 
 /* ---- bridge.c: questions that cross a channel ---- */
 
-/* The question has just been asked, or the channel has just come: channel.permission_forwarded to each that can answer it. `expires` 0: never. */
+/* The question has just been asked, or the channel has just come: channel.permission_forwarded
+ * to each that can answer it. `expires` 0: never. */
 void ar_bridge_ask(struct ar_decision *d, const struct ar_ids *ids, ar_usec expires);
 
-/* All open questions of the session, to a channel that this decision connects; it may answer for what it says in `capabilities`. */
+/* All open questions of the session, to a channel that this decision connects; it may answer for
+ * what it says in `capabilities`. */
 void ar_bridge_catch_up(struct ar_decision *d, const struct ar_channel *c, struct ar_texts capabilities);
 
 /* It is settled: channel.permission_returned to each that was asked. */

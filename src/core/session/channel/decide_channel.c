@@ -1,11 +1,12 @@
-/* A peer comes, comes back, says how far it is, says something, and goes. What it has to show is the door's business (port/auth.h) and control's:
- * here arrive the hash of the token that it showed and of the one that it gets. Pure. */
+/* A peer comes, comes back, says how far it is, says something, and goes. What it has to show is
+ * the door's business (port/auth.h) and control's: here arrive the hash of the token that it
+ * showed and of the one that it gets. Pure. */
 #include "channel/channel.h"
 
 #define PREVIEW_MAX 4096
 
-static enum ar_status find(const struct ar_decision *d, struct ar_str id, const struct ar_channel **ret,
-			   struct ar_error *err)
+static enum ar_status find_channel(const struct ar_decision *d, struct ar_str id,
+				   const struct ar_channel **ret, struct ar_error *err)
 {
 	*ret = ar_session_channel(d->session, id);
 	if (*ret)
@@ -18,11 +19,11 @@ static enum ar_status find(const struct ar_decision *d, struct ar_str id, const 
 			 AR_STR_ARG(d->session->id), AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
 }
 
-/* The same, for whoever enrolled it: nobody else says how far it is, or speaks for it. */
+/* The same, for the account that connected it: no other may acknowledge or answer for it. */
 static enum ar_status find_own(const struct ar_decision *d, struct ar_str id, const struct ar_channel **ret,
 			       struct ar_error *err)
 {
-	if (find(d, id, ret, err) != AR_OK)
+	if (find_channel(d, id, ret, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (ar_str_eq((*ret)->account, d->input->account))
 		return AR_OK;
@@ -178,7 +179,7 @@ enum ar_status ar_decide_reconnect_channel(struct ar_decision *d, struct ar_erro
 	bool has_gap;
 	struct ar_jw w;
 
-	if (find(d, in->channel_id, &c, err) != AR_OK || check_token(d, c, err) != AR_OK ||
+	if (find_channel(d, in->channel_id, &c, err) != AR_OK || check_token(d, c, err) != AR_OK ||
 	    ar_channel_reach_read(d, c, in->cursor, in->last_acked_sequence, &from, err) != AR_OK)
 		return AR_E_REFUSED;
 	has_gap = ar_channel_reach_gap(d, &from, &gap, &to);

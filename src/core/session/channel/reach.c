@@ -1,4 +1,5 @@
-/* How far a peer has come (see channel.h): a sequence of the session's log; or, in the home of a tenant, a place in the feed of all its sessions. Pure. */
+/* How far a peer has come (see channel.h): a sequence of the session's log; or, in the home of a
+ * tenant, a place in the feed of all its sessions. Pure. */
 #include "channel/channel.h"
 #include "places.h"
 

@@ -1,4 +1,5 @@
-/* Facts about what requests carry: what was resolved, and the boundaries at which a conversation was shortened. Pure; see apply.c. */
+/* Facts about what requests carry: what was resolved, and the boundaries at which a conversation
+ * was shortened. Pure; see apply.c. */
 #include "context/compact.h"
 #include "apply.h"
 

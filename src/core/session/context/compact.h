@@ -1,4 +1,5 @@
-/* Between the files of compaction: compact_plan.c (what is shortened) and decide_compact.c (doing it). Pure. */
+/* Between the files of compaction: compact_plan.c (what is shortened) and decide_compact.c
+ * (doing it). Pure. */
 #ifndef AR_SESSION_COMPACT_H
 #define AR_SESSION_COMPACT_H
 
@@ -22,7 +23,8 @@ static inline int64_t ar_compact_smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* False when no summary could be worth it: then no call is spent on one. A turn that is running keeps what it is about to answer. */
+/* False when no summary could be worth it: then no call is spent on one. A turn that is running
+ * keeps what it is about to answer. */
 bool ar_compact_plan(struct ar_conversation *c, bool is_running, struct ar_compact_plan *ret);
 
 /* Index of the first message that stays, of the compaction under way. */
@@ -37,19 +39,22 @@ struct ar_texts ar_compact_turns(struct ar_conversation *c, size_t first, size_t
 /* Tokens of these messages and of an older summary, by our own estimate. */
 int64_t ar_compact_gone(const struct ar_conversation *c, size_t first, size_t end);
 
-/* From our own estimate to tokens as the provider counts them. Where ours is larger it shrinks to that measure; what the provider counts
- * more is taken for what every request has, such as tools. */
+/* From our own estimate to tokens as the provider counts them. Where ours is larger it shrinks
+ * to that measure; what the provider counts more is taken for what every request has, such as
+ * tools. */
 double ar_compact_measure(const struct ar_conversation *c, int64_t before);
 
 /* Tokens that are left. `gone` and `summary` are our own estimates, `before` is as the provider counts. */
 int64_t ar_compact_after(const struct ar_conversation *c, int64_t before, int64_t gone, int64_t summary);
 
-/* Whether this turn may begin one that nobody asked for; and beginning one: its fact, and the request for the summary. */
+/* Whether this turn may begin one that nobody asked for; and beginning one: its fact, and the
+ * request for the summary. */
 bool ar_compact_may_start(const struct ar_decision *d, const struct ar_turn *turn);
 void ar_compact_begin(struct ar_conversation *c, struct ar_turn *turn, int trigger,
 		      const struct ar_compact_plan *p);
 
-/* Turns that automatic compaction of a thread stays away after it failed in so many turns in a row: 1, 2, 4 and so on, 64 at most. */
+/* Turns that automatic compaction of a thread stays away after it failed in so many turns in a
+ * row: 1, 2, 4 and so on, 64 at most. */
 int64_t ar_compact_rest(int64_t failures);
 
 /* The must-shrink rule. */

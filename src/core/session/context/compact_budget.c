@@ -1,6 +1,7 @@
-/* Compaction for the sake of a budget: when the next request would use up the tokens that are left, and a summary together with the shorter
- * request would not. Once per turn, before anybody is asked or the turn is stopped. A summary costs what it tells, so it helps where
- * messages are long: of each it tells a part. Pure. */
+/* Compaction for the sake of a budget: when the next request would use up the tokens that are
+ * left, and a summary together with the shorter request would not. Once per turn, before anybody
+ * is asked or the turn is stopped. A summary costs what it tells, so it helps where messages are
+ * long: of each it tells a part. Pure. */
 #include "context/compact.h"
 #include "limits/budget.h"
 #include "limits/limits.h"

@@ -1,4 +1,5 @@
-/* What a compaction would replace, what would stay, and whether that is worth it. Pure; decide_compact.c acts on it. */
+/* What a compaction would replace, what would stay, and whether that is worth it. Pure;
+ * decide_compact.c acts on it. */
 #include "context/compact.h"
 
 #define SUMMARY_MIN_TOKENS 32 /* no useful summary is shorter */
@@ -11,7 +12,8 @@ double ar_compact_measure(const struct ar_conversation *c, int64_t before)
 	return own > before && own > 0 ? (double)before / (double)own : 1;
 }
 
-/* The newest messages that fit a quarter stay. A call and its answers are never parted; a turn that runs keeps what it is about to answer. */
+/* The newest messages that fit a quarter stay. A call and its answers are never parted; a turn
+ * that runs keeps what it is about to answer. */
 static size_t first_staying(const struct ar_conversation *c, size_t visible, double room, bool is_running)
 {
 	size_t total = ar_conversation_count(c), at = total;

@@ -1,5 +1,5 @@
-/* What a model request carries and how a conversation is kept small enough: selection, token estimate, context.resolved, compaction.
- * Pure; shared by the decide_*.c files. */
+/* What a model request carries and how a conversation is kept small enough: selection, token
+ * estimate, context.resolved, compaction. Pure; shared by the decide_*.c files. */
 #ifndef AR_SESSION_CONTEXT_H
 #define AR_SESSION_CONTEXT_H
 
@@ -12,8 +12,9 @@ struct ar_instructions {
 
 /* ---- select.c ---- */
 
-/* What a thread's next request may carry: its messages, and what was said to the turn while it ran. A look at the session as it is now: taken
- * anew after a fact that changes the conversation. */
+/* What a thread's next request may carry: its messages, and what was said to the turn while it
+ * ran. A look at the session as it is now: taken anew after a fact that changes the
+ * conversation. */
 struct ar_conversation {
 	struct ar_decision *d;
 	const struct ar_thread *thread;
@@ -42,8 +43,8 @@ int64_t ar_context_call_bytes(struct ar_str name, int64_t args);
 /* Tokens of one message. */
 int64_t ar_context_tokens(const struct ar_context_entry *entry);
 
-/* Most tokens that a request may have: what the model that is asked takes, or one that declares nothing, and what the operator allows.
- * INT64_MAX: no limit is known. */
+/* Most tokens that a request may have: what the model that is asked takes, or one that declares
+ * nothing, and what the operator allows. INT64_MAX: no limit is known. */
 int64_t ar_context_window(const struct ar_conversation *c);
 
 /* With a turn also what was said to it while it ran; NULL: without. */
@@ -69,7 +70,8 @@ struct ar_selection ar_conversation_select(struct ar_conversation *c);
 void ar_conversation_write_messages(struct ar_jw *j, const struct ar_context_entry *const *entries,
 				    size_t count);
 
-/* A manifest names what is new and the manifest before it, so a long conversation is not stored again with every call. */
+/* A manifest names what is new and the manifest before it, so a long conversation is not stored
+ * again with every call. */
 struct ar_str ar_conversation_manifest(struct ar_conversation *c, const struct ar_turn *turn,
 				       const struct ar_selection *s, const struct ar_choice *choice,
 				       const struct ar_instructions *system);
@@ -79,7 +81,8 @@ struct ar_str ar_conversation_baseline(struct ar_conversation *c);
 
 /* ---- resolve.c ---- */
 
-/* Says what the request is made of, once per turn and again when it changed. The contents behind the refs are stored then. */
+/* Says what the request is made of, once per turn and again when it changed. The contents behind
+ * the refs are stored then. */
 struct ar_str ar_decide_instructions(
 	const struct ar_decision *d); /* text of the workspace's file; absent: none, or not for this tenant */
 struct ar_instructions ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn,
@@ -94,13 +97,15 @@ struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str session_key,
 /* Before a turn asks its model. Held: a compaction goes first, or goes on. */
 enum ar_hold ar_decide_compact_first(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt);
 
-/* compact_budget.c: before that. Held: the tokens left are too few for the request as it is, and a compaction was begun. */
+/* compact_budget.c: before that. Held: the tokens left are too few for the request as it is, and
+ * a compaction was begun. */
 enum ar_hold ar_decide_compact_for_budget(struct ar_conversation *c, struct ar_turn *turn);
 
 /* The provider found the request too long. Held: a compaction was begun; otherwise the turn has to fail. */
 enum ar_hold ar_decide_compact_overflow(struct ar_decision *d, struct ar_turn *turn);
 
-/* The compaction under way got its summary with this attempt, or none. The turn goes on, or ends if it was made for this. */
+/* The compaction under way got its summary with this attempt, or none. The turn goes on, or ends
+ * if it was made for this. */
 void ar_decide_compacted(struct ar_decision *d, struct ar_turn *turn, int64_t attempt, struct ar_str summary);
 void ar_decide_compaction_failed(struct ar_decision *d, struct ar_turn *turn, int64_t attempt,
 				 struct ar_str category, struct ar_str message);

@@ -1,6 +1,8 @@
-/* Compaction: the older part of a conversation is replaced by a summary that the model writes. Begun by compact_thread (in a turn of the
- * runtime's own) or before a request that would be too large (inside that turn). It has to shrink the conversation, and a turn tries only
- * so often; the old history stays in force until a smaller one is a fact. Pure: the summary's text is made of the messages by the engine. */
+/* Compaction: the older part of a conversation is replaced by a summary that the model writes.
+ * Begun by compact_thread (in a turn of the runtime's own) or before a request that would be too
+ * large (inside that turn). It has to shrink the conversation, and a turn tries only so often;
+ * the old history stays in force until a smaller one is a fact. Pure: the summary's text is made
+ * of the messages by the engine. */
 #include "action/action.h"
 #include "context/compact.h"
 #include "limits/limits.h"
@@ -105,7 +107,8 @@ static void ask_for_summary(struct ar_conversation *c, struct ar_turn *turn, int
 
 /* ---- beginning ---- */
 
-/* What was decided about a compaction that somebody asked for, as a document: the input of the turn that does it. */
+/* What was decided about a compaction that somebody asked for, as a document: the input of the
+ * turn that does it. */
 static struct ar_str boundary_document(struct ar_conversation *c, const struct ar_compact_plan *p,
 				       struct ar_str reason)
 {
@@ -167,7 +170,8 @@ bool ar_compact_may_start(const struct ar_decision *d, const struct ar_turn *tur
 	       turn->compaction.failed.v < FAILURES_MAX;
 }
 
-/* A thread whose compaction failed is left alone for some turns: each try is a call that somebody pays for. A turn that has begun to try is not stopped. */
+/* A thread whose compaction failed is left alone for some turns: each try is a call that
+ * somebody pays for. A turn that has begun to try is not stopped. */
 static bool rests(const struct ar_thread *t, const struct ar_turn *turn)
 {
 	return t->compact_failures.set && turn->compaction.failed.v == 0 &&

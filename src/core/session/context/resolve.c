@@ -1,5 +1,6 @@
-/* Says what a request is made of: which instructions, which part of the conversation, what stayed out and why (context.resolved). Once
- * per turn, and again only when it changed. Pure; the instruction file was read by the host. */
+/* Says what a request is made of: which instructions, which part of the conversation, what
+ * stayed out and why (context.resolved). Once per turn, and again only when it changed. Pure;
+ * the instruction file was read by the host. */
 #include "context/context.h"
 #include "identity.h"
 

@@ -1,5 +1,6 @@
-/* What a request carries: which messages of the conversation go along, how large that is, and the manifest that names it. Leaves to
- * decide_compact.c what happens when it is too large. Pure. */
+/* What a request carries: which messages of the conversation go along, how large that is, and
+ * the manifest that names it. Leaves to decide_compact.c what happens when it is too large.
+ * Pure. */
 #include "context/context.h"
 #include "limits/route.h"
 
@@ -107,7 +108,8 @@ static int64_t estimate(const struct ar_conversation *c)
 
 /* ---- selection ---- */
 
-/* How many of the oldest messages stay behind: policy bounds their number and their bytes, the newest always goes. */
+/* How many of the oldest messages stay behind: policy bounds their number and their bytes, the
+ * newest always goes. */
 static size_t first_sent(const struct ar_conversation *c, size_t visible, size_t total)
 {
 	const struct ar_policy *policy = c->d->input->policy;
@@ -124,7 +126,8 @@ static size_t first_sent(const struct ar_conversation *c, size_t visible, size_t
 			break;
 		first--;
 	}
-	/* Never begin with the answer to a call: the message that made it goes along, beyond the bounds if need be. */
+	/* Never begin with the answer to a call: the message that made it goes along, beyond the
+	 * bounds if need be. */
 	while (first > visible && first < total && ar_conversation_message(c, first)->role == AR_CONTEXT_TOOL)
 		first--;
 	return first;

@@ -1,5 +1,5 @@
-/* A rollback: the thread goes on from what survives. The removed turns stay known, so that their ids and tasks mean what they meant.
- * Pure; see apply.c. */
+/* A rollback: the thread goes on from what survives. The removed turns stay known, so that their
+ * ids and tasks mean what they meant. Pure; see apply.c. */
 #include "apply.h"
 
 static void drop_messages(struct ar_thread *t, int64_t first)

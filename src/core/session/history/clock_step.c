@@ -1,5 +1,6 @@
-/* The wall clock was set back while a session had open work. Facts stay in the order of their sequence, whatever their times say; how long things
- * took is known from the monotonic clock, by which the step was measured: the fact about it moves the starts of what is open, so that they
+/* The wall clock was set back while a session had open work. Facts stay in the order of their
+ * sequence, whatever their times say; how long things took is known from the monotonic clock, by
+ * which the step was measured: the fact about it moves the starts of what is open, so that they
  * and the times that follow belong to one clock again. Pure. */
 #include "apply.h"
 #include "decide.h"

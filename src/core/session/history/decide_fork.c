@@ -1,5 +1,6 @@
-/* A thread branches: one fact that names the parent and the turn after which the two part. Nothing is copied in the log; the branch goes
- * on with the messages that its parent had then. Pure. */
+/* A thread branches: one fact that names the parent and the turn after which the two part.
+ * Nothing is copied in the log; the branch goes on with the messages that its parent had then.
+ * Pure. */
 #include "decide.h"
 
 /* The newest turn that ran and ended; NULL when none did. */

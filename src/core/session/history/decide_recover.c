@@ -1,5 +1,5 @@
-/* Coming back: what is said and done about open work that no process carries any more, and resume_thread. Every step of it is
- * a fact. Pure. */
+/* Coming back: what is said and done about open work that no process carries any more, and
+ * resume_thread. Every step of it is a fact. Pure. */
 #include "action/action.h"
 #include "channel/channel.h"
 #include "context/context.h"
@@ -8,8 +8,8 @@
 #include "process/record.h"
 #include "task/task.h"
 
-/* In a cluster the process that left the work open was another node, or an epoch of this one that is over: readers are told who has
- * it now. */
+/* In a cluster the process that left the work open was another node, or an epoch of this one
+ * that is over: readers are told who has it now. */
 static void taken_over(struct ar_decision *d, const struct ar_turn *turn)
 {
 	const struct ar_policy *policy = d->input->policy;
@@ -179,8 +179,8 @@ static void recover_turn(struct ar_decision *d, struct ar_turn *turn)
 		wait_for_resume(d, turn);
 }
 
-/* A turn that only waits for people or clients lost nothing with its process: no attempt is counted, nothing is said unless a deadline has
- * passed. */
+/* A turn that only waits for people or clients lost nothing with its process: no attempt is
+ * counted, nothing is said unless a deadline has passed. */
 static void take_up(struct ar_decision *d, struct ar_turn *turn)
 {
 	if (!turn->is_interrupted && ar_turn_only_waits(d->session, turn) && !ar_turn_has_open_hooks(turn)) {

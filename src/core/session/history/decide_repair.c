@@ -1,5 +1,5 @@
-/* What is said when the stored read models of a session were not what its log says and are written again. The state itself is the
- * fold of the log, so nothing in it changes. Pure. */
+/* What is said when the stored read models of a session were not what its log says and are
+ * written again. The state itself is the fold of the log, so nothing in it changes. Pure. */
 #include "decide.h"
 
 enum ar_status ar_decide_repair(struct ar_decision *d, struct ar_error *err)

@@ -1,4 +1,5 @@
-/* Taking a thread back: which turns go, what survives, what it touches. The log keeps all of it; the next request does not. Pure. */
+/* Taking a thread back: which turns go, what survives, what it touches. The log keeps all of it;
+ * the next request does not. Pure. */
 #include "context/context.h"
 
 #define TOOLS_MAX 500 /* ids of tool calls that the fact lists */

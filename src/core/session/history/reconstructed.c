@@ -1,5 +1,6 @@
-/* What a reader gets back after a restart, layer by layer. The session itself is the fold of its log: that it is here at all shows that the log was
- * read. The texts of a conversation lie beside the log, and may be gone: those that were looked for and not found are named. Pure. */
+/* What a reader gets back after a restart, layer by layer. The session itself is the fold of its
+ * log: that it is here at all shows that the log was read. The texts of a conversation lie
+ * beside the log, and may be gone: those that were looked for and not found are named. Pure. */
 #include "decide.h"
 
 static bool is_missing(const struct ar_missing *m, struct ar_str ref)

@@ -1,10 +1,12 @@
-/* What a handler said, read strictly: a word that means nothing here is an error, so that a slip in a handler never passes for consent. Pure. */
+/* What a handler said, read strictly: a word that means nothing here is an error, so that a slip
+ * in a handler never passes for consent. Pure. */
 #include "hook/hooks.h"
 
 #define REASON_MAX 1024
 #define AUDIT_REFS_MAX 32
 
-/* Members that an answer may have, and the points where they mean something (bits of 1 << point); 0: everywhere. */
+/* Members that an answer may have, and the points where they mean something (bits of 1 <<
+ * point); 0: everywhere. */
 #define AT(point) (1u << AR_AT_##point)
 
 enum member {

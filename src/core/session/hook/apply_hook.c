@@ -57,7 +57,8 @@ enum ar_status ar_apply_hook_failed(struct ar_session *s, const struct ar_event 
 	return AR_OK;
 }
 
-/* What was said about steps and calls that are over is no longer asked for; what was said about the turn is. */
+/* What was said about steps and calls that are over is no longer asked for; what was said about
+ * the turn is. */
 void ar_apply_forget_hooks(struct ar_turn *turn)
 {
 	for (size_t i = turn->hooks.count; i > 0; i--) {

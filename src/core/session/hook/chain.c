@@ -22,7 +22,7 @@ struct ar_str ar_hook_subject(const struct ar_turn *turn, const struct ar_invoca
 	return (point == AR_AT_POST_SAMPLING || point == AR_AT_STOP) && step ? step->id : AR_STR_NONE;
 }
 
-static struct ar_hook_chain *find(const struct ar_turn *turn, int64_t point, struct ar_str subject)
+static struct ar_hook_chain *find_chain(const struct ar_turn *turn, int64_t point, struct ar_str subject)
 {
 	for (size_t i = 0; i < turn->hooks.count; i++) {
 		struct ar_hook_chain *chain = chain_at(turn, i);
@@ -36,7 +36,7 @@ static struct ar_hook_chain *find(const struct ar_turn *turn, int64_t point, str
 struct ar_hook_chain *ar_hook_said(const struct ar_turn *turn, const struct ar_invocation *call,
 				   enum ar_hook_point point)
 {
-	return find(turn, point, ar_hook_subject(turn, call, point));
+	return find_chain(turn, point, ar_hook_subject(turn, call, point));
 }
 
 bool ar_hook_is_open(const struct ar_turn *turn, const struct ar_invocation *call, enum ar_hook_point point)
@@ -113,7 +113,7 @@ struct ar_hook_chain *ar_hook_take_started(const struct ar_hook_place *at, const
 
 	if (ar_str_absent(subject))
 		subject = e->ids[AR_SCOPE_STEP];
-	chain = find(at->turn, p->hook_point, subject);
+	chain = find_chain(at->turn, p->hook_point, subject);
 	if (!chain) {
 		chain = ar_arena_alloc(at->arena, sizeof(*chain));
 		chain->point = p->hook_point;
@@ -175,8 +175,8 @@ static size_t find_prompt(const struct ar_hook_place *at, struct ar_str ref)
 	return at->context->count;
 }
 
-/* Index of the answer to a call. Those of one step are the newest messages, in the order of the calls: what the model calls them need not tell
- * them apart. */
+/* Index of the answer to a call. Those of one step are the newest messages, in the order of the
+ * calls: what the model calls them need not tell them apart. */
 static size_t find_answer(const struct ar_hook_place *at, const struct ar_invocation *call)
 {
 	size_t i = at->context->count;

@@ -1,5 +1,6 @@
-/* One handler is asked, and what came of it: the intent is a fact before it is run, its end is another. What the end means for the turn is
- * turn_points.c's and tool/'s. Pure: the run is an effect, its end an input. */
+/* One handler is asked, and what came of it: the intent is a fact before it is run, its end is
+ * another. What the end means for the turn is turn_points.c's and tool/'s. Pure: the run is an
+ * effect, its end an input. */
 #include "hook/hooks.h"
 #include "hook.h"
 #include "permission/permission.h"
@@ -64,8 +65,8 @@ static struct ar_str summary(struct ar_decision *d, const struct ar_turn *turn,
 			    AR_STR_ARG(ar_str_absent(call->status) ? AR_STR("planned") : call->status));
 }
 
-static void ask(struct ar_decision *d, struct ar_turn *turn, const struct ar_invocation *call,
-		enum ar_hook_point point, const struct ar_hook_rule *rule)
+static void ask_about_call(struct ar_decision *d, struct ar_turn *turn, const struct ar_invocation *call,
+			   enum ar_hook_point point, const struct ar_hook_rule *rule)
 {
 	struct ar_hook_chain *chain = ar_hook_said(turn, call, point);
 	struct ar_hook_chain subject = { .subject = ar_hook_subject(turn, call, point) };
@@ -101,7 +102,7 @@ enum ar_hold ar_hook_ask(struct ar_decision *d, struct ar_turn *turn, const stru
 	rule = next_rule(d, chain, call, point);
 	if (!rule)
 		return AR_GO_ON;
-	ask(d, turn, call, point, rule);
+	ask_about_call(d, turn, call, point, rule);
 	return AR_HELD;
 }
 
@@ -188,7 +189,8 @@ static struct ar_str sizes_of(struct ar_decision *d, const struct ar_str *texts,
 	return ar_decide_json_end(d);
 }
 
-/* What the model reads of a call now: what the handler put in place or what it was, why it objects, and what it adds. */
+/* What the model reads of a call now: what the handler put in place or what it was, why it
+ * objects, and what it adds. */
 static struct ar_str new_output(struct ar_decision *d, const struct ar_hook_chain *chain,
 				const struct ar_invocation *call, const struct ar_hook_answer *a)
 {

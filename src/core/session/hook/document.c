@@ -1,5 +1,6 @@
-/* What a handler is given: ids, mode, scope, and the thing it is asked about, by ref and as text. Texts are stored contents, so the document
- * names them and whoever runs the handler puts them in, masked. Nothing of the environment, no file, no key. Pure. */
+/* What a handler is given: ids, mode, scope, and the thing it is asked about, by ref and as
+ * text. Texts are stored contents, so the document names them and the engine puts them in,
+ * masked. Nothing of the environment, no file, no key. Pure. */
 #include "hook/hooks.h"
 #include "tool/calls.h"
 #include "permission/permission.h"
@@ -70,8 +71,8 @@ static bool is_over(const struct ar_hook_chain *chain)
 	return chain->point == AR_AT_POST_TOOL_USE || chain->point == AR_AT_POST_TOOL_FAILURE;
 }
 
-/* The boundary of the call when it is settled; before that, the one that calls of the turn have without asking. What the client runs, and what
- * ended without one, has none. */
+/* The boundary of the call when it is settled; before that, the one that calls of the turn have
+ * without asking. What the client runs, and what ended without one, has none. */
 static void write_sandbox(struct document *doc, const struct ar_turn *turn, const struct ar_invocation *call,
 			  const struct ar_hook_chain *chain)
 {

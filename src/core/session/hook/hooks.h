@@ -1,8 +1,9 @@
-/* Hook points: where handlers that the operator declared are asked, and what their answers come to. Handlers of one point are asked one
- * after another, in the order declared; each sees what the one before made of the input. Pure: the asking itself is an effect.
+/* Hook points: where handlers that the operator declared are asked, and what their answers come
+ * to. Handlers of one point are asked one after another, in the order declared; each sees what
+ * the one before made of the input. Pure: the asking itself is an effect.
  *
- * Every run has two facts, hook.started and its end. What they came to so far is a chain (state.h): the same functions build it from an
- * answer that has just come and from the log. */
+ * Every run has two facts, hook.started and its end. What they came to so far is a chain
+ * (state.h): the same functions build it from an answer that has just come and from the log. */
 #ifndef AR_SESSION_HOOKS_H
 #define AR_SESSION_HOOKS_H
 
@@ -23,12 +24,14 @@ enum ar_hook_point {
 
 /* ---- decide_hook.c: asking ---- */
 
-/* Starts the next handler of the point; `call` is NULL at points of the turn. Held: one runs, the turn goes on when it has ended. Otherwise all
- * have been asked, or there is none; what they came to is ar_hook_said. */
+/* Starts the next handler of the point; `call` is NULL at points of the turn. Held: one runs,
+ * the turn goes on when it has ended. Otherwise all have been asked, or there is none; what they
+ * came to is ar_hook_said. */
 enum ar_hold ar_hook_ask(struct ar_decision *d, struct ar_turn *turn, const struct ar_invocation *call,
 			 enum ar_hook_point point);
 
-/* Open runs end here: nobody carries them any more (interrupted: they are run again), or nobody wants them (cancelled). */
+/* Open runs end here: nobody carries them any more (interrupted: they are run again), or nobody
+ * wants them (cancelled). */
 void ar_hook_end_runs(struct ar_decision *d, struct ar_turn *turn, bool is_lost);
 
 /* ---- chain.c: what was said ---- */
@@ -45,7 +48,8 @@ bool ar_hook_blocks(const struct ar_hook_chain *chain); /* NULL does not */
 struct ar_hook_chain *ar_turn_hook_run(const struct ar_turn *turn, struct ar_str run); /* an open one */
 bool ar_hook_has_asked(const struct ar_hook_chain *chain, struct ar_str handler);
 
-/* A call that is tried again has another id: what was said about it stays said. `now` lives as long as the state. */
+/* A call that is tried again has another id: what was said about it stays said. `now` lives as
+ * long as the state. */
 void ar_hook_follow(struct ar_turn *turn, struct ar_str before, struct ar_str now);
 
 /* Refs of all that ran for the call. */

@@ -1,5 +1,6 @@
-/* Hook points of a turn: before its first request, after an answer, after tool calls, before its end; and where a turn goes on when a handler has
- * ended, or after a crash. Points before a tool call are tool/'s. Pure. */
+/* Hook points of a turn: before its first request, after an answer, after tool calls, before its
+ * end; and where a turn goes on when a handler has ended, or after a crash. Points before a tool
+ * call are tool/'s. Pure. */
 #include "hook/hooks.h"
 #include "tool/calls.h"
 

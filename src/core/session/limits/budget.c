@@ -1,5 +1,5 @@
-/* See budget.h. What was used is a sum of facts, so it is exact over restarts; what may be used is the operator's, lowered by the turn,
- * raised by people. Pure. */
+/* See budget.h. What was used is a sum of facts, so it is exact over restarts; what may be used
+ * is the operator's, lowered by the turn, raised by people. Pure. */
 #include "limits/budget.h"
 #include "action/action.h"
 #include "limits/money.h"
@@ -152,7 +152,7 @@ static void stop(struct ar_decision *d, struct ar_turn *turn, const struct ar_qu
 							     "again") });
 }
 
-static void ask(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q)
+static void ask_about_quota(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q)
 {
 	struct ar_str action = ar_action_mint(d);
 	int64_t used = used_of(d, turn, q), limit = limit_of(d, turn, q);
@@ -232,7 +232,7 @@ enum ar_hold ar_budget_claim(struct ar_decision *d, struct ar_turn *turn, struct
 		if (!is_over(d, turn, q, next))
 			continue;
 		if (may_ask(d, turn)) {
-			ask(d, turn, q);
+			ask_about_quota(d, turn, q);
 			return AR_HELD;
 		}
 		say_blocked(d, turn, q, AR_STR_NONE);

@@ -1,6 +1,6 @@
-/* Budgets: how much a turn and a session may use of tokens, tool calls, money and time. Asked before each model request and each tool call;
- * a warning near the end, then a question to a person, then the end of the turn. And the guard against a turn that only repeats itself.
- * Pure. */
+/* Budgets: how much a turn and a session may use of tokens, tool calls, money and time. Asked
+ * before each model request and each tool call; a warning near the end, then a question to a
+ * person, then the end of the turn. And the guard against a turn that only repeats itself. Pure. */
 #ifndef AR_SESSION_LIMITS_BUDGET_H
 #define AR_SESSION_LIMITS_BUDGET_H
 
@@ -14,10 +14,12 @@ struct ar_spending {
 	int64_t calls; /* tool calls */
 };
 
-/* Before something is used. Held: what is left is too little, and a person is asked, or the turn has ended. */
+/* Before something is used. Held: what is left is too little, and a person is asked, or the turn
+ * has ended. */
 enum ar_hold ar_budget_claim(struct ar_decision *d, struct ar_turn *turn, struct ar_spending next);
 
-/* Tokens that the turn may still use, by its budget and the session's; INT64_MAX: without a limit, or a person is asked about one. */
+/* Tokens that the turn may still use, by its budget and the session's; INT64_MAX: without a
+ * limit, or a person is asked about one. */
 int64_t ar_budget_tokens_left(struct ar_decision *d, struct ar_turn *turn);
 
 /* Warns, once for each limit, when what was used comes near to it. */
@@ -30,7 +32,8 @@ void ar_budget_decided(struct ar_decision *d, struct ar_turn *turn, const struct
 /* Refuses an amount of options.budget that is no amount. */
 enum ar_status ar_budget_check(const struct ar_shape_turn_options *options, struct ar_error *err);
 
-/* The time of a turn: a wake-up at its end; none when it has no limit. Begun with the turn (also again after a restart), ended with it. */
+/* The time of a turn: a wake-up at its end; none when it has no limit. Begun with the turn (also
+ * again after a restart), ended with it. */
 void ar_budget_start_clock(struct ar_decision *d, const struct ar_turn *turn, ar_usec started);
 void ar_budget_stop_clock(struct ar_decision *d, const struct ar_turn *turn);
 int64_t ar_budget_ms(const struct ar_decision *d, const struct ar_turn *turn); /* the limit; 0: none */

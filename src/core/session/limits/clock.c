@@ -1,5 +1,5 @@
-/* The time that a turn may take, waiting for people included, and the time in which nothing of it happens, while it waits for nobody: wake-ups
- * that end the turn as timed out. Pure. */
+/* The time that a turn may take, waiting for people included, and the time in which nothing of
+ * it happens, while it waits for nobody: wake-ups that end the turn as timed out. Pure. */
 #include "action/action.h"
 #include "limits/budget.h"
 #include "tool/calls.h"

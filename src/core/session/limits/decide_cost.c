@@ -1,4 +1,5 @@
-/* What calls cost: an estimate before the first, what was used after each. An amount that nobody can know is "unknown", never a guess. Pure. */
+/* What calls cost: an estimate before the first, what was used after each. An amount that nobody
+ * can know is "unknown", never a guess. Pure. */
 #include "limits/limits.h"
 #include "provider.h"
 

@@ -1,4 +1,5 @@
-/* After a failure: a provider slowed us down, or another model of the chain answers instead; a fact for each. Pure. */
+/* After a failure: a provider slowed us down, or another model of the chain answers instead; a
+ * fact for each. Pure. */
 #include "limits/limits.h"
 
 #define PAUSE_MS 1000 /* when a provider slows us down and does not say for how long */

@@ -1,5 +1,5 @@
-/* Which model answers a turn: decided once, before its first request, in facts that explain it. What follows a failure is decide_fallback.c's.
- * Pure. */
+/* Which model answers a turn: decided once, before its first request, in facts that explain it.
+ * What follows a failure is decide_fallback.c's. Pure. */
 #include "describe.h"
 #include "limits/limits.h"
 
@@ -186,7 +186,8 @@ static struct ar_shape_route_cost cost_of(const struct ar_choice *choice)
 	return (struct ar_shape_route_cost){ .state = is_priced ? AR_STR("priced") : AR_STR("unknown") };
 }
 
-/* What the turn needs and the model that was asked for lacks. Of one that nobody described it is not known. */
+/* What the turn needs and the model that was asked for lacks. Of one that nobody described it is
+ * not known. */
 static struct ar_str gap_of(struct ar_decision *d, const struct profile *p, const struct ar_routing *r)
 {
 	if (r->requested && r->requested->missing)

@@ -1,4 +1,5 @@
-/* The guard against a turn that makes no progress: the same tool, the same arguments, the same answer, again and again. Pure. */
+/* The guard against a turn that makes no progress: the same tool, the same arguments, the same
+ * answer, again and again. Pure. */
 #include "limits/budget.h"
 
 void ar_guard_count(struct ar_repeat *r, const struct ar_invocation *call)

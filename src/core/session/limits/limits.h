@@ -1,5 +1,5 @@
-/* What the other decisions ask of limits/: which model a turn's next request goes to, what a call cost, who answers instead. All of them
- * write facts into the decision. */
+/* What the other decisions ask of limits/: which model a turn's next request goes to, what a
+ * call cost, who answers instead. All of them write facts into the decision. */
 #ifndef AR_SESSION_LIMITS_LIMITS_H
 #define AR_SESSION_LIMITS_LIMITS_H
 
@@ -10,8 +10,9 @@
 AR_MUST_USE enum ar_status ar_route_check(const struct ar_decision *d,
 					  const struct ar_shape_turn_options *options, struct ar_error *err);
 
-/* The model for the next request. The first time in a turn it is decided, with the facts that explain it (profile, candidates, decision,
- * estimate for a request of so many bytes). Held: no model can answer. */
+/* The model for the next request. The first time in a turn it is decided, with the facts that
+ * explain it (profile, candidates, decision, estimate for a request of so many bytes). Held: no
+ * model can answer. */
 enum ar_hold ar_limits_route(struct ar_decision *d, struct ar_turn *turn, int64_t request_bytes,
 			     struct ar_choice *ret);
 
@@ -23,12 +24,14 @@ void ar_limits_record(struct ar_decision *d, struct ar_turn *turn, const struct 
 void ar_limits_throttle(struct ar_decision *d, const struct ar_turn *turn, const struct ar_step *step,
 			const struct ar_model_result *end);
 
-/* Whether another model is to be asked at once after this end: because the failure is of a kind that asking the same one again does not
- * heal, or because its attempts are spent. The fact is written and the turn's route is the new one. */
+/* Whether another model is to be asked at once after this end: because the failure is of a kind
+ * that asking the same one again does not heal, or because its attempts are spent. The fact is
+ * written and the turn's route is the new one. */
 bool ar_limits_fall_back(struct ar_decision *d, struct ar_turn *turn, const struct ar_model_result *end,
 			 bool is_spent);
 
-/* decide_cost.c, for decide_route.c: the amount as JSON, a number or "unknown"; and the fact before the first call. */
+/* decide_cost.c, for decide_route.c: the amount as JSON, a number or "unknown"; and the fact
+ * before the first call. */
 struct ar_str ar_limits_amount(struct ar_decision *d, int64_t nano);
 void ar_limits_estimate(struct ar_decision *d, const struct ar_turn *turn, const struct ar_choice *choice,
 			int64_t request_bytes);

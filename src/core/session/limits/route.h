@@ -1,5 +1,6 @@
-/* Which model answers: the configured ones against what a turn needs. Says of each whether it may be used and if not, why; chooses one, and
- * who follows when it fails. Pure: the facts about it are decide_route.c's. */
+/* Which model answers: the configured ones against what a turn needs. Says of each whether it
+ * may be used and if not, why; chooses one, and who follows when it fails. Pure: the facts about
+ * it are decide_route.c's. */
 #ifndef AR_SESSION_LIMITS_ROUTE_H
 #define AR_SESSION_LIMITS_ROUTE_H
 
@@ -29,7 +30,8 @@ struct ar_model_entry {
 	struct ar_price price;
 	int64_t context_tokens; /* 0 = unknown */
 	unsigned capabilities; /* enum ar_capability; what it is tried for */
-	bool is_undeclared; /* nobody said what it can do: `capabilities` is an assumption, and is told to nobody */
+	/* nobody said what it can do: `capabilities` is an assumption, and is told to nobody */
+	bool is_undeclared;
 	bool has_credentials;
 	bool is_local;
 	bool takes_any; /* it is asked for whatever model a turn names */
@@ -86,8 +88,8 @@ struct ar_model_set {
 /* The entry of that name, or whose server calls it so; an entry that takes any model takes this one too. */
 struct ar_choice ar_routing_find(const struct ar_model_entry *entries, size_t count, struct ar_str name);
 
-/* A rate limit excludes only where another candidate is left. The one that was asked for is chosen, or the first usable entry, or the
- * cheapest. */
+/* A rate limit excludes only where another candidate is left. The one that was asked for is
+ * chosen, or the first usable entry, or the cheapest. */
 struct ar_routing ar_route_resolve(const struct ar_model_set *set, const struct ar_need *need,
 				   struct ar_arena *a);
 

@@ -1,4 +1,5 @@
-/* One model step: asking, what came back, trying again. Pure: the call itself is an effect, its end an input. */
+/* One model step: asking, what came back, trying again. Pure: the call itself is an effect, its
+ * end an input. */
 #include "context/context.h"
 #include "limits/budget.h"
 #include "hook/hooks.h"

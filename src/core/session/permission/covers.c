@@ -1,5 +1,5 @@
-/* What a grant for the session is about, as a digest: one command in one folder, or a tool as its owner describes it. What has none cannot be granted
- * for longer than one call. Pure. */
+/* What a grant for the session is about, as a digest: one command in one folder, or a tool as
+ * its owner describes it. What has none cannot be granted for longer than one call. Pure. */
 #include "command.h"
 #include "decide.h"
 #include "permission/permission.h"
@@ -33,7 +33,8 @@ static size_t silent_at(struct ar_str text, size_t at)
 	return 0;
 }
 
-/* None of the bytes of such a redirection means something else inside quotes, so it does not matter where they stand. */
+/* None of the bytes of such a redirection means something else inside quotes, so it does not
+ * matter where they stand. */
 bool ar_covers_nearly_literal(struct ar_arena *a, struct ar_str text)
 {
 	struct ar_command_line rest = { 0 };

@@ -1,4 +1,5 @@
-/* set_policy of a session: the mode and the rules it lives by, on top of the host's. The host's own are its configuration. Pure. */
+/* set_policy of a session: the mode and the rules it lives by, on top of the host's. The host's
+ * own are its configuration. Pure. */
 #include "action/action.h"
 #include "apply.h"
 

@@ -1,5 +1,6 @@
-/* evaluate_permission: what the policy says about an act that is only described, or what stands about one that is on record. Nothing is
- * asked and nothing runs; hints and the caller's own opinion are not heard. Pure. */
+/* evaluate_permission: what the policy says about an act that is only described, or what stands
+ * about one that is on record. Nothing is asked and nothing runs; hints and the caller's own
+ * opinion are not heard. Pure. */
 #include "decide.h"
 #include "action/action.h"
 #include "permission/permission.h"

@@ -1,5 +1,5 @@
-/* The judgement of one act: which of rules, hooks, grants and modes speaks first, and what it says. Pure: the same state, policy and act
- * always give the same answer. */
+/* The judgement of one act: which of rules, hooks, grants and modes speaks first, and what it
+ * says. Pure: the same state, policy and act always give the same answer. */
 #include "command.h"
 #include "decide.h"
 #include "permission/raise.h"
@@ -230,7 +230,8 @@ static struct ar_judgement by_hook(const struct evaluation *b, enum ar_verdict v
 
 /* ---- grants ---- */
 
-/* Of a shell what was allowed is one command, not the tool; of a tool that others describe, what they described then. */
+/* Of a shell what was allowed is one command, not the tool; of a tool that others describe, what
+ * they described then. */
 static bool is_covered(const struct ar_grant *g, const struct ar_act *act)
 {
 	if (ar_str_absent(act->covers))
@@ -243,7 +244,8 @@ static bool is_of_tool(const struct evaluation *b, const struct ar_grant *g)
 	return ar_str_eq(g->tool, b->act->name) && (!g->expires || g->expires > b->d->input->now);
 }
 
-/* What a person allowed for a question of the mode does not answer the question of a rule, and one rule's not another's. */
+/* What a person allowed for a question of the mode does not answer the question of a rule, and
+ * one rule's not another's. */
 static const struct ar_grant *find_grant(const struct evaluation *b, const struct ar_permission_rule *asking)
 {
 	const struct ar_session *s = b->d->session;
@@ -311,7 +313,8 @@ static void keep_stricter(const struct evaluation *b, const struct ar_permission
 		*best = rule;
 }
 
-/* Of all rules that ask for several people, or could be about it, the one that asks for the most; NULL: none does. */
+/* Of all rules that ask for several people, or could be about it, the one that asks for the
+ * most; NULL: none does. */
 static const struct ar_permission_rule *most_approvals(const struct evaluation *b)
 {
 	const struct ar_policy *policy = b->d->input->policy;
@@ -375,7 +378,8 @@ static struct ar_judgement first_match(const struct evaluation *b)
 	return by_mode(b);
 }
 
-/* A part of the command is not known before it runs, and a rule could be about it then: a person looks at it. */
+/* A part of the command is not known before it runs, and a rule could be about it then: a person
+ * looks at it. */
 static void ask_for_possible(const struct evaluation *b, struct ar_judgement *j)
 {
 	const struct ar_permission_rule *rule;

@@ -1,4 +1,5 @@
-/* The eight permission modes: their words, how loose they are, what they let run by themselves. Pure tables. */
+/* The eight permission modes: their words, how loose they are, what they let run by themselves.
+ * Pure tables. */
 #include "permission/permission.h"
 
 struct mode {

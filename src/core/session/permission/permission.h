@@ -1,5 +1,6 @@
-/* What may run: modes, rules, grants, and the judgement of one act. Pure; nothing here asks anybody or changes anything: what a judgement
- * means for a call is decided by tool/, a question to a person is action/'s. */
+/* What may run: modes, rules, grants, and the judgement of one act. Pure; nothing here asks
+ * anybody or changes anything: what a judgement means for a call is decided by tool/, a question
+ * to a person is action/'s. */
 #ifndef AR_SESSION_PERMISSION_H
 #define AR_SESSION_PERMISSION_H
 
@@ -49,28 +50,36 @@ enum ar_reach {
 	AR_REACH_SESSION,
 };
 
-/* All that is given has to fit the act; what is absent fits all. Patterns know * (any run of bytes) and ? (any byte). */
+/* All that is given has to fit the act; what is absent fits all. Patterns know * (any run of
+ * bytes) and ? (any byte). */
 struct ar_permission_rule {
 	struct ar_str name; /* facts call it ruleRef */
 	struct ar_str tool; /* pattern of the tool's name */
 	struct ar_str argument, matches; /* an argument of the call, and the pattern of its text */
 	struct ar_str
-		command; /* first words of a shell command: allow needs all commands of a literal text, others any that is seen */
+		/* first words of a shell command: allow needs all commands of a literal text,
+		 * others any that is seen */
+		command;
 	struct ar_str workspace, thread, turn;
 	struct ar_str reason; /* for people; absent: none */
 	bool only_destructive; /* about such acts alone */
 	struct ar_opt_int
-		approvals; /* ASK: how many have to approve, none of whom gave the work; absent or 0: one, anybody */
+		/* ASK: how many have to approve, none of whom gave the work; absent or 0: one,
+		 * anybody */
+		approvals;
 	int64_t verdict; /* enum ar_verdict */
 	int64_t reach; /* enum ar_reach */
 };
 
-/* What a person allowed beyond one call. It answers the question it was given for: asked by a rule, only that rule's. */
+/* What a person allowed beyond one call. It answers the question it was given for: asked by a
+ * rule, only that rule's. */
 struct ar_grant {
 	struct ar_str tool;
 	struct ar_str rule; /* ruleRef of the rule that asked; absent: the mode did */
 	struct ar_str
-		covers; /* digest of the command or tool that it is about (covers.c); absent: the tool of that name */
+		/* digest of the command or tool that it is about (covers.c); absent: the tool of
+		 * that name */
+		covers;
 	struct ar_str scope; /* session */
 	struct ar_str permission; /* eventId of the permission.resolved behind it */
 	ar_usec expires; /* 0: with the session */
@@ -121,19 +130,21 @@ struct ar_judgement {
 	struct ar_str remedy; /* UNAVAILABLE: what to do about it */
 	struct ar_str covers; /* what a grant would answer for (covers.c) */
 	int64_t approvals; /* ASK: how many have to approve, none of whom gave the work; 0: one, anybody */
-	bool is_single; /* no grant can answer for it: it destroys, or could not be recognised the next time */
+	/* no grant can answer for it: it destroys, or could not be recognised the next time */
+	bool is_single;
 };
 
-/* In this order: deny rules, a hook's deny, plan mode, ask rules and a hook's ask (unless a grant answers the rule), grants, allow rules,
- * a hook's allow, the mode. What the sandbox and the danger scan say can only make that stricter. In mode never whatever would ask is denied. */
+/* In this order: deny rules, a hook's deny, plan mode, ask rules and a hook's ask (unless a
+ * grant answers the rule), grants, allow rules, a hook's allow, the mode. What the sandbox and
+ * the danger scan say can only make that stricter. In mode never whatever would ask is denied. */
 struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_turn *turn,
 					const struct ar_act *act);
 
 /* The name of the mode that a turn runs in: the strictest that holds. */
 const char *ar_permission_mode_of(struct ar_decision *d, const struct ar_turn *turn);
 
-/* permission.evaluated about what `ids` names; `action` is the question it leads to, absent without one. Returns the fact's id, which tool
- * facts carry as permissionRef. */
+/* permission.evaluated about what `ids` names; `action` is the question it leads to, absent
+ * without one. Returns the fact's id, which tool facts carry as permissionRef. */
 struct ar_str ar_permission_emit(struct ar_decision *d, const struct ar_ids *ids,
 				 const struct ar_judgement *j, struct ar_str action);
 
@@ -141,11 +152,12 @@ struct ar_str ar_permission_emit(struct ar_decision *d, const struct ar_ids *ids
 enum ar_permission_mode ar_mode_find(struct ar_str name);
 const char *ar_mode_name(enum ar_permission_mode mode);
 
-/* How loose a mode is: plan 1, never 2, untrusted 3, default, on_request, on_failure and auto 4, bypass 5. Who may only tighten may name
- * one of the same or a smaller number. */
+/* How loose a mode is: plan 1, never 2, untrusted 3, default, on_request, on_failure and auto 4,
+ * bypass 5. Who may only tighten may name one of the same or a smaller number. */
 int ar_mode_looseness(enum ar_permission_mode mode);
 
-/* What a mode says of an act that no rule, grant or hook spoke about. `is_confined`: the kernel keeps it inside a boundary. */
+/* What a mode says of an act that no rule, grant or hook spoke about. `is_confined`: the kernel
+ * keeps it inside a boundary. */
 enum ar_verdict ar_mode_verdict(enum ar_permission_mode mode, const struct ar_tool *tool, bool is_confined);
 
 /* rule.c */
@@ -162,12 +174,14 @@ struct ar_permission_rule ar_rule_of(const struct ar_shape_policy_rule *said);
 struct ar_str ar_rule_wrong_member(const struct ar_shape_policy_rule *said); /* absent: none is */
 void ar_rule_settle(struct ar_shape_policy_rule *said); /* one way to say the same */
 
-/* shell.c: what a shell is asked to run, from the arguments of its call, with what a grant for it covers. NULL: it is no shell. */
+/* shell.c: what a shell is asked to run, from the arguments of its call, with what a grant for
+ * it covers. NULL: it is no shell. */
 const struct ar_command_line *ar_shell_command(struct ar_decision *d, const struct ar_act *act,
 					       struct ar_str *ret_covers);
 
-/* covers.c: what a grant is about. A command: exactly it, in that folder, with that input; absent when it destroys something, or cannot be recognised again. A tool that
- * somebody else describes: as described; absent for the runtime's own, which do not change. */
+/* covers.c: what a grant is about. A command: exactly it, in that folder, with that input;
+ * absent when it destroys something, or cannot be recognised again. A tool that somebody else
+ * describes: as described; absent for the runtime's own, which do not change. */
 struct ar_str ar_covers_command(struct ar_decision *d, const struct ar_command_line *c, struct ar_str text,
 				struct ar_str input);
 

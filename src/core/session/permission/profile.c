@@ -1,5 +1,6 @@
-/* Which boundary a call runs in: the host's, a stricter one of the turn or the call, or more when somebody grants it. A profile that this host cannot
- * enforce is never replaced by another. Pure. */
+/* Which boundary a call runs in: the host's, a stricter one of the turn or the call, or more
+ * when somebody grants it. A profile that this host cannot enforce is never replaced by another.
+ * Pure. */
 #include "decide.h"
 #include "permission/permission.h"
 #include "process/record.h"

@@ -7,7 +7,7 @@
 #define JUSTIFICATION_MAX 256
 #define DANGER_MAX 256
 
-static void say(struct ar_judgement *j, enum ar_verdict verdict, int source, struct ar_str reason)
+static void set_verdict(struct ar_judgement *j, enum ar_verdict verdict, int source, struct ar_str reason)
 {
 	j->verdict = verdict;
 	j->source = source;
@@ -53,15 +53,15 @@ static struct ar_str escalation_reason(const struct ar_raise *r)
 static void raise_escalation(const struct ar_raise *r, struct ar_judgement *j)
 {
 	if (r->is_on_failure && !has_failed_inside(r->d->session, r->turn)) {
-		say(j, AR_DENY, SOURCE(SANDBOX_OVERRIDE),
-		    ar_arena_fmt(
-			    r->d->arena,
-			    "mode on_failure gives more than sandbox %s only after a run inside it failed",
-			    ar_sandbox_name(r->profile->turn)));
+		set_verdict(j, AR_DENY, SOURCE(SANDBOX_OVERRIDE),
+			    ar_arena_fmt(r->d->arena,
+					 "mode on_failure gives more than sandbox %s only after a run inside "
+					 "it failed",
+					 ar_sandbox_name(r->profile->turn)));
 		return;
 	}
 	j->is_escalation = true;
-	say(j, AR_ASK, SOURCE(SANDBOX_OVERRIDE), escalation_reason(r));
+	set_verdict(j, AR_ASK, SOURCE(SANDBOX_OVERRIDE), escalation_reason(r));
 }
 
 static void raise_profile(const struct ar_raise *r, struct ar_judgement *j)
@@ -69,13 +69,13 @@ static void raise_profile(const struct ar_raise *r, struct ar_judgement *j)
 	const struct ar_settled_profile *p = r->profile;
 
 	if (p->is_forbidden) {
-		say(j, AR_DENY, SOURCE(HOST_POLICY),
-		    AR_STR("sandbox danger_full_access is not allowed here (sandbox.allow_danger)"));
+		set_verdict(j, AR_DENY, SOURCE(HOST_POLICY),
+			    AR_STR("sandbox danger_full_access is not allowed here (sandbox.allow_danger)"));
 	} else if (!p->is_available) {
-		say(j, AR_UNAVAILABLE, SOURCE(SANDBOX_OVERRIDE),
-		    ar_arena_fmt(r->d->arena, "sandbox %s cannot be enforced here: %.*s",
-				 ar_sandbox_name(p->profile),
-				 AR_STR_ARG(ar_str_utf8_prefix(p->reason, 512))));
+		set_verdict(j, AR_UNAVAILABLE, SOURCE(SANDBOX_OVERRIDE),
+			    ar_arena_fmt(r->d->arena, "sandbox %s cannot be enforced here: %.*s",
+					 ar_sandbox_name(p->profile),
+					 AR_STR_ARG(ar_str_utf8_prefix(p->reason, 512))));
 		j->remedy = p->remedy;
 	} else if (p->is_escalation) {
 		raise_escalation(r, j);
@@ -96,8 +96,8 @@ static void raise_danger(const struct ar_raise *r, struct ar_judgement *j)
 		j->reason = ar_arena_fmt(r->d->arena, "it looks like %.*s; %.*s", AR_STR_ARG(what),
 					 AR_STR_ARG(j->reason));
 	else if (!r->is_bypass && j->source != SOURCE(HUMAN))
-		say(j, AR_ASK, SOURCE(CLASSIFIER),
-		    ar_arena_fmt(r->d->arena, "the command looks like %.*s", AR_STR_ARG(what)));
+		set_verdict(j, AR_ASK, SOURCE(CLASSIFIER),
+			    ar_arena_fmt(r->d->arena, "the command looks like %.*s", AR_STR_ARG(what)));
 }
 
 void ar_permission_raise(const struct ar_raise *r, struct ar_judgement *j)

@@ -1,5 +1,6 @@
-/* Whether a rule is about an act. A rule reads text: paths are brought to one form by their text, links are not followed, and what a command line
- * will come to is not known. The boundary is the sandbox. Pure. */
+/* Whether a rule is about an act. A rule reads text: paths are brought to one form by their
+ * text, links are not followed, and what a command line will come to is not known. The boundary
+ * is the sandbox. Pure. */
 #include "command.h"
 #include "permission/permission.h"
 #include "session.h"
@@ -59,8 +60,8 @@ static bool folder_fits(struct ar_str pattern, struct ar_str path, char room[sta
 	return ar_pattern_fits(pattern, (struct ar_str){ room, path.len + 1 });
 }
 
-/* A path is judged as it reads from the workspace and as an absolute one. A rule that allows knows only these two; one that denies or asks also
- * knows the path as it was written. */
+/* A path is judged as it reads from the workspace and as an absolute one. A rule that allows
+ * knows only these two; one that denies or asks also knows the path as it was written. */
 static bool path_fits(const struct ar_permission_rule *rule, struct ar_str root, struct ar_str text)
 {
 	char near_room[AR_PATH_TEXT_MAX + 1], far_room[AR_PATH_TEXT_MAX + 1];
@@ -91,8 +92,9 @@ static bool text_fits(const struct ar_permission_rule *rule, const struct argume
 	return a->is_path ? path_fits(rule, a->root, text) : ar_pattern_fits(rule->matches, text);
 }
 
-/* A list of texts fits an allow when all do, and a deny or ask when any does: the careful side of both. `of`: what the elements of an array are;
- * the members of an object say that by their names. */
+/* A list of texts fits an allow when all do, and a deny or ask when any does: the careful side
+ * of both. `of`: what the elements of an array are; the members of an object say that by their
+ * names. */
 static bool list_fits(const struct ar_permission_rule *rule, struct argument of, struct ar_json list)
 {
 	bool is_allow = rule->verdict == AR_ALLOW;

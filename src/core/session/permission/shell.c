@@ -1,5 +1,5 @@
-/* What a shell is asked to run, read from the arguments of its call: one text, one list of words, or something for a program that runs already, which
- * is opaque whatever it says. Pure. */
+/* What a shell is asked to run, read from the arguments of its call: one text, one list of
+ * words, or something for a program that runs already, which is opaque whatever it says. Pure. */
 #include "command.h"
 #include "decide.h"
 #include "permission/permission.h"

@@ -1,8 +1,9 @@
-/* Facts about processes. Ended ones leave after a window, running ones stay whatever their number. Pure; see apply.c. */
+/* Facts about processes. Ended ones leave after a window, running ones stay whatever their
+ * number. Pure; see apply.c. */
 #include "apply.h"
 #include "process/record.h"
 
-static struct ar_process_record *find(struct ar_session *s, const struct ar_event *e)
+static struct ar_process_record *find_process(struct ar_session *s, const struct ar_event *e)
 {
 	return ar_session_process(s, e->ids[AR_SCOPE_PROCESS]);
 }
@@ -32,7 +33,7 @@ enum ar_status ar_apply_process_started(struct ar_session *s, const struct ar_ev
 	const struct ar_ev_process_started *p = PAYLOAD(e, process_started);
 	struct ar_process_record *r = ar_arena_alloc(&s->arena, sizeof(*r));
 
-	if (find(s, e))
+	if (find_process(s, e))
 		return ar_fail(err, AR_E_CORRUPT, "fact %llu starts a process that exists",
 			       (unsigned long long)e->sequence);
 	*r = (struct ar_process_record){ .id = ar_apply_keep(s, e->ids[AR_SCOPE_PROCESS]),
@@ -59,7 +60,7 @@ enum ar_status ar_apply_process_started(struct ar_session *s, const struct ar_ev
 enum ar_status ar_apply_process_input(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_process_input *p = PAYLOAD(e, process_input);
-	struct ar_process_record *r = find(s, e);
+	struct ar_process_record *r = find_process(s, e);
 	struct ar_process_input *in = ar_arena_alloc(&s->arena, sizeof(*in));
 
 	if (!r)
@@ -84,7 +85,7 @@ static void saw(struct ar_process_record *r, int64_t seq)
 /* One that a call without a process of its own came to is nobody's here. */
 enum ar_status ar_apply_violation(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
-	struct ar_process_record *r = find(s, e);
+	struct ar_process_record *r = find_process(s, e);
 
 	(void)err;
 	if (!r)
@@ -97,7 +98,7 @@ enum ar_status ar_apply_violation(struct ar_session *s, const struct ar_event *e
 void ar_apply_process_status(struct ar_session *s, const struct ar_event *e)
 {
 	const struct ar_ev_run_status *p = PAYLOAD(e, run_status);
-	struct ar_process_record *r = find(s, e);
+	struct ar_process_record *r = find_process(s, e);
 
 	if (r && ar_str_is(p->phase, AR_PHASE_TERMINATING))
 		r->stop_reason = ar_apply_keep(s, p->detail);
@@ -122,7 +123,7 @@ static enum ar_status ended(struct ar_session *s, const struct ar_event *e,
 			    struct ar_shape_process_output_list outputs,
 			    const struct ar_shape_process_ending *end, struct ar_error *err)
 {
-	struct ar_process_record *r = find(s, e);
+	struct ar_process_record *r = find_process(s, e);
 
 	if (!r)
 		return ar_apply_unknown(err, e, "process");
@@ -141,7 +142,7 @@ enum ar_status ar_apply_process_completed(struct ar_session *s, const struct ar_
 					  struct ar_error *err)
 {
 	const struct ar_ev_process_completed *p = PAYLOAD(e, process_completed);
-	struct ar_process_record *r = find(s, e);
+	struct ar_process_record *r = find_process(s, e);
 
 	if (r)
 		r->exit_code = AR_OPT_INT(p->exit_code);
@@ -159,7 +160,7 @@ enum ar_status ar_apply_process_terminated(struct ar_session *s, const struct ar
 					   struct ar_error *err)
 {
 	const struct ar_ev_process_terminated *p = PAYLOAD(e, process_terminated);
-	struct ar_process_record *r = find(s, e);
+	struct ar_process_record *r = find_process(s, e);
 
 	if (r) {
 		r->exit_code = p->exit_code;

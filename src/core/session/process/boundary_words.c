@@ -1,5 +1,5 @@
-/* What is said of a boundary before anything runs in it, and of attempts to cross it: of a process, or of a tool call that does its work in one
- * itself. Pure. */
+/* What is said of a boundary before anything runs in it, and of attempts to cross it: of a
+ * process, or of a tool call that does its work in one itself. Pure. */
 #include "process/record.h"
 
 #define BOUNDARY_MAX 65536 /* bytes in the fact; a longer one is content */

@@ -1,13 +1,14 @@
-/* write_process_stdin and terminate_process. What is to be written, and that a process is to end, are facts before anything is done: after a
- * crash both are done again, by number or because ending twice is ending once. Pure. */
+/* write_process_stdin and terminate_process. What is to be written, and that a process is to
+ * end, are facts before anything is done: after a crash both are done again, by number or
+ * because ending twice is ending once. Pure. */
 #include "process/record.h"
 #include "base64.h"
 
 #define INPUT_MAX 61440 /* bytes of one input: what a supervisor takes at once */
 #define PREVIEW_MAX 1024
 
-static enum ar_status find(struct ar_decision *d, struct ar_str id, struct ar_process_record **ret,
-			   struct ar_error *err)
+static enum ar_status find_process(struct ar_decision *d, struct ar_str id, struct ar_process_record **ret,
+				   struct ar_error *err)
 {
 	*ret = ar_session_process(d->session, id);
 	if (!*ret)
@@ -88,7 +89,7 @@ enum ar_status ar_decide_write_process_stdin(struct ar_decision *d, struct ar_er
 	struct ar_process_record *p;
 	struct ar_str bytes;
 
-	if (find(d, in->process_id, &p, err) != AR_OK || check_takes(d, p, err) != AR_OK ||
+	if (find_process(d, in->process_id, &p, err) != AR_OK || check_takes(d, p, err) != AR_OK ||
 	    bytes_of(d, in, &bytes, err) != AR_OK)
 		return AR_E_REFUSED;
 	write_it(d, p, bytes, in->eof.v);
@@ -119,7 +120,7 @@ enum ar_status ar_decide_terminate_process(struct ar_decision *d, struct ar_erro
 	int64_t grace_ms = in->grace_ms.set ? in->grace_ms.v : d->input->policy->process_grace_ms;
 	struct ar_process_record *p;
 
-	if (find(d, in->process_id, &p, err) != AR_OK)
+	if (find_process(d, in->process_id, &p, err) != AR_OK)
 		return AR_E_REFUSED;
 	out.status = ar_process_is_running(p) ? AR_STR("terminating") : ar_process_status(p);
 	if (ar_process_is_running(p)) {

@@ -1,5 +1,6 @@
-/* A process from its barrier to its end. What its boundary is and that it is about to run are facts before it does; what it reports becomes a
- * fact once, by the numbers of its host; its end is one fact. Pure: the running itself is an effect. */
+/* A process from its barrier to its end. What its boundary is and that it is about to run are
+ * facts before it does; what it reports becomes a fact once, by the numbers of its host; its end
+ * is one fact. Pure: the running itself is an effect. */
 #include "process/record.h"
 #include "tool/calls.h"
 
@@ -53,7 +54,8 @@ static void let_go(struct ar_decision *d, struct ar_str call, struct ar_str proc
 		(struct ar_effect_process_go){ .call = call, .process = process };
 }
 
-/* Nothing of it has run yet. A call that is over, or is to be, lets nothing begin: the engine hears no GO and ends it. */
+/* Nothing of it has run yet. A call that is over, or is to be, lets nothing begin: the engine
+ * hears no GO and ends it. */
 enum ar_status ar_decide_process_ready(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_process_launched *p = d->input->process_ready;
@@ -111,8 +113,9 @@ static void waits_for_input(struct ar_decision *d, const struct ar_process_recor
 				       .process_id = p->id, .record_seq = AR_OPT_INT((int64_t)r->seq) } });
 }
 
-/* What is on record is not said again: after attach() a host tells everything from the first report. Inputs that were written and bytes
- * that were left out need no fact: the intent to write is one, and the end says what was kept. */
+/* What is on record is not said again: after attach() a host tells everything from the first
+ * report. Inputs that were written and bytes that were left out need no fact: the intent to
+ * write is one, and the end says what was kept. */
 enum ar_status ar_decide_process_told(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_process_report *r = &d->input->process_report->report;

@@ -1,4 +1,5 @@
-/* The end of a process: one fact, with where its output is kept; or, when nobody knows how it ended, the words that say so. Pure. */
+/* The end of a process: one fact, with where its output is kept; or, when nobody knows how it
+ * ended, the words that say so. Pure. */
 #include "describe.h"
 #include "process/record.h"
 #include "tool/calls.h"

@@ -1,4 +1,5 @@
-/* How a process ended, between the port and the log: a call whose process ended just before the runtime did gets its end from there. Pure. */
+/* How a process ended, between the port and the log: a call whose process ended just before the
+ * runtime did gets its end from there. Pure. */
 #include "process/record.h"
 
 static struct ar_str text_of(struct ar_str text)

@@ -1,5 +1,6 @@
-/* What is said of a command before it runs: the commands inside it, whether its effect can be undone, and which paths it names that lie
- * elsewhere. Told for readers; what a path really leads to is the kernel's to decide. Pure. */
+/* What is said of a command before it runs: the commands inside it, whether its effect can be
+ * undone, and which paths it names that lie elsewhere. Told for readers; what a path really
+ * leads to is the kernel's to decide. Pure. */
 #include "command.h"
 #include "process/record.h"
 

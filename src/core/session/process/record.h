@@ -1,5 +1,6 @@
-/* Processes in the session: found, told about, ended. Decisions are in decide_process.c and command_process.c, their fold in
- * apply_process.c; running them is the engine's (process_run.c) and the port's (port/process.h). Pure. */
+/* Processes in the session: found, told about, ended. Decisions are in decide_process.c and
+ * command_process.c, their fold in apply_process.c; running them is the engine's (process_run.c)
+ * and the port's (port/process.h). Pure. */
 #ifndef AR_SESSION_PROCESS_RECORD_H
 #define AR_SESSION_PROCESS_RECORD_H
 

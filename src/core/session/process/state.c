@@ -1,4 +1,4 @@
-/* Lookups of processes in session state. Pure; owner: whoever owns the session. */
+/* Lookups of processes in session state. Pure; the owner of the session owns them. */
 #include "process/record.h"
 #include "machine.h"
 

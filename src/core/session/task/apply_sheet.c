@@ -4,9 +4,9 @@
 #include "task/words.h"
 
 /* A copy of the payload in the session's memory. */
-#define KEPT(s, e, name) ((const struct ar_ev_##name *)keep(s, e))
+#define KEPT(s, e, name) ((const struct ar_ev_##name *)keep_payload(s, e))
 
-static const void *keep(struct ar_session *s, const struct ar_event *e)
+static const void *keep_payload(struct ar_session *s, const struct ar_event *e)
 {
 	return ar_struct_copy(&ar_event_describe(e->type)->payload, e->payload, AR_COPY_TEXT, &s->arena);
 }
@@ -77,7 +77,7 @@ void ar_sheet_run_over(struct ar_session *s, const struct ar_event *e, struct ar
 
 /* ---- status ---- */
 
-static void take(struct ar_str *place, struct ar_str said)
+static void replace_text(struct ar_str *place, struct ar_str said)
 {
 	if (!ar_str_absent(said))
 		*place = said;
@@ -91,7 +91,7 @@ static void completed(struct ar_session *s, const struct ar_event *e, struct ar_
 	sheet->artifacts = p->artifacts;
 	sheet->evidence = p->evidence_refs;
 	sheet->delivery = p->delivery_state;
-	take(&sheet->summary, p->completion_summary);
+	replace_text(&sheet->summary, p->completion_summary);
 }
 
 static void failed(struct ar_session *s, const struct ar_event *e, struct ar_sheet *sheet)
@@ -103,7 +103,8 @@ static void failed(struct ar_session *s, const struct ar_event *e, struct ar_she
 	sheet->evidence = p->evidence_refs;
 }
 
-/* One that is tried again has not failed after all, and its last error stays with the attempt that made it. */
+/* One that is tried again has not failed after all, and its last error stays with the attempt
+ * that made it. */
 static void retried(struct ar_session *s, struct ar_task *task)
 {
 	s->tasks.failed -= task->status == AR_TASK_FAILED;
@@ -166,7 +167,8 @@ void ar_sheet_moved(struct ar_session *s, const struct ar_event *e, struct ar_ta
 		sheet->retry_at = 0;
 }
 
-/* Archived ones leave first: they are read from the store. What this decision is about stays: its row is still to be written. */
+/* Archived ones leave first: they are read from the store. What this decision is about stays:
+ * its row is still to be written. */
 void ar_sheet_window(struct ar_session *s)
 {
 	size_t ended = 0;
@@ -195,10 +197,10 @@ static void change(struct ar_task *task, const struct ar_shape_task_change *c)
 {
 	struct ar_sheet *sheet = task->sheet;
 
-	take(&task->title, c->title);
-	take(&task->objective, c->objective);
-	take(&sheet->priority, c->priority);
-	take(&sheet->metadata, c->metadata);
+	replace_text(&task->title, c->title);
+	replace_text(&task->objective, c->objective);
+	replace_text(&sheet->priority, c->priority);
+	replace_text(&sheet->metadata, c->metadata);
 	sheet->owner = c->owner ? c->owner : sheet->owner;
 	sheet->assignee = c->assignee ? c->assignee : sheet->assignee;
 	sheet->acceptance = c->acceptance.at ? c->acceptance : sheet->acceptance;
@@ -237,10 +239,10 @@ enum ar_status ar_apply_task_progress(struct ar_session *s, const struct ar_even
 	sheet->outputs = ar_texts_joined(&s->arena, sheet->outputs, p->output_refs, AR_TASK_OUTPUTS);
 	sheet->percent = p->percent.set ? p->percent : sheet->percent;
 	sheet->delivery = p->delivery_state ? p->delivery_state : sheet->delivery;
-	take(&sheet->step, p->current_step);
-	take(&sheet->summary, p->summary);
-	take(&sheet->validation, p->validation_state);
-	take(&sheet->coverage, p->acceptance_coverage);
+	replace_text(&sheet->step, p->current_step);
+	replace_text(&sheet->summary, p->summary);
+	replace_text(&sheet->validation, p->validation_state);
+	replace_text(&sheet->coverage, p->acceptance_coverage);
 	if (p->output_offset.set) {
 		sheet->offset = p->output_offset;
 		sheet->offset_at = AR_OPT_INT((int64_t)e->sequence);

@@ -1,5 +1,6 @@
-/* What is said when a task is complete: the refs that it leaves, where its result is, and whether anything of it still goes on. Each of them is what
- * a caller or a fact said, never a guess. Pure. */
+/* What is said when a task is complete: the refs that it leaves, where its result is, and
+ * whether anything of it still goes on. Each of them is what a caller or a fact said, never a
+ * guess. Pure. */
 #include "describe.h"
 #include "process/record.h"
 #include "task/task.h"
@@ -92,8 +93,8 @@ static bool waits_for(const struct ar_task *task, const char *kind, struct ar_st
 	return false;
 }
 
-/* A parent that waits for the task by an edge is told of its end with that edge (ar_task_release). Of any other it is not known whether
- * anybody took the result. */
+/* A parent that waits for the task by an edge is told of its end with that edge
+ * (ar_task_release). Of any other it is not known whether anybody took the result. */
 static const struct ar_shape_delivery_state *delivery_of(const struct ar_session *s,
 							 const struct ar_task *task)
 {

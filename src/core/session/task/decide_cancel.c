@@ -1,5 +1,6 @@
-/* cancel_task: the intent is a fact before anything is stopped; then the parts of the task end, and the task itself when the last of them has.
- * Also what the end of a turn means for the task that it works for. Pure. */
+/* cancel_task: the intent is a fact before anything is stopped; then the parts of the task end,
+ * and the task itself when the last of them has. Also what the end of a turn means for the task
+ * that it works for. Pure. */
 #include "task/task.h"
 
 /* ---- what is stopped ---- */
@@ -241,7 +242,7 @@ static void run_completed(struct ar_decision *d, const struct ar_task *task, con
 			       .output_refs = { &end->output_ref, !ar_str_absent(end->output_ref) },
 			       .ended_at = d->input->now });
 	if (task->status != AR_TASK_RUNNING)
-		return; /* paused or blocked: whoever did that goes on with it */
+		return; /* paused or blocked: the caller that did that resumes it */
 	if (has_criteria || has_parts) {
 		waits(d, &ids, has_parts);
 		return;

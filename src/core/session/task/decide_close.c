@@ -1,4 +1,5 @@
-/* complete_task, fail_task, append_task_progress: whoever works on a task says where it stands, and how it ends. Pure. */
+/* complete_task, fail_task, append_task_progress: the worker of a task reports its state,
+ * and how it ends. Pure. */
 #include "task/task.h"
 
 #define SUMMARY_MAX 4096 /* bytes of a summary in a fact */
@@ -111,8 +112,8 @@ static bool is_met(struct ar_shape_criterion_list given, struct ar_str name)
 	return false;
 }
 
-/* The criteria that do not hold, as a JSON array for people. One that the caller himself calls unsatisfied does
- * not, declared or not. */
+/* The criteria that do not hold, as a JSON array for people. One that the caller himself calls
+ * unsatisfied does not, declared or not. */
 static struct ar_str unmet(struct ar_decision *d, const struct ar_task *task,
 			   struct ar_shape_criterion_list given, size_t *ret_count)
 {
@@ -174,7 +175,7 @@ static bool same_items(const struct ar_struct_desc *d, struct ar_items a, struct
 	return is_same;
 }
 
-/* Whether what the task ended with is what is said now: whoever lost the reply gets it again. */
+/* Whether the task ended with the same values: a caller that lost the reply gets it again. */
 static bool left_the_same(const struct ar_task *task, struct ar_shape_result_ref_list artifacts,
 			  struct ar_shape_result_ref_list evidence)
 {

@@ -1,4 +1,5 @@
-/* create_task, update_task, archive_task: a task gets an identity, changes what is said about it, leaves the lists. Pure. */
+/* create_task, update_task, archive_task: a task gets an identity, changes what is said about
+ * it, leaves the lists. Pure. */
 #include "codec.h"
 #include "task/task.h"
 

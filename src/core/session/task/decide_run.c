@@ -202,7 +202,8 @@ static enum ar_status check_resume(struct ar_decision *d, const struct ar_task *
 	return AR_OK;
 }
 
-/* The task itself if it is paused, then its paused children where they are wanted, too; *ret has room for all. */
+/* The task itself if it is paused, then its paused children where they are wanted, too; *ret has
+ * room for all. */
 static enum ar_status plan_all(struct ar_decision *d, const struct ar_task *task, struct resumption *ret,
 			       size_t *ret_count, struct ar_error *err)
 {

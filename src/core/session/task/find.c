@@ -1,4 +1,5 @@
-/* Declared tasks by their ids, what facts about them are called, and what is said of them in more than one place. Pure. */
+/* Declared tasks by their ids, what facts about them are called, and what is said of them in
+ * more than one place. Pure. */
 #include "task/task.h"
 #include "machine.h"
 

@@ -1,5 +1,5 @@
-/* The graph of tasks: who blocks whom, what is a part of what, and what goes on when a blocker ends. An edge is one fact of the task it starts
- * from; its other side is read from there. Pure. */
+/* The graph of tasks: who blocks whom, what is a part of what, and what goes on when a blocker
+ * ends. An edge is one fact of the task it starts from; its other side is read from there. Pure. */
 #include "describe.h"
 #include "action/action.h"
 #include "task/task.h"
@@ -189,7 +189,8 @@ static bool is_between_tasks(int kind)
 	return (size_t)kind < AR_ARRAY_LEN(is) && is[kind];
 }
 
-/* Whether one edge of `task`, or its place under a parent, leads from `from` to *ret along the kind, in either spelling. */
+/* Whether one edge of `task`, or its place under a parent, leads from `from` to *ret along the
+ * kind, in either spelling. */
 static bool leads_on(const struct ar_task *task, const struct ar_edge *edge, struct ar_str from,
 		     struct ar_str kind, struct ar_str *ret)
 {

@@ -1,4 +1,5 @@
-/* Runs of declared tasks: how one begins, by somebody outside or by a turn, how one fails, and the clock of what is due next. Pure. */
+/* Runs of declared tasks: how one begins, by somebody outside or by a turn, how one fails, and
+ * the clock of what is due next. Pure. */
 #include "describe.h"
 #include "task/task.h"
 

@@ -1,5 +1,5 @@
-/* How facts about a declared task change what is known of it beyond its status. Called by turn/apply_task.c, which has found the task. Pure;
- * only appliers may call these. */
+/* How facts about a declared task change what is known of it beyond its status. Called by
+ * turn/apply_task.c, which has found the task. Pure; only appliers may call these. */
 #ifndef AR_SESSION_TASK_SHEET_H
 #define AR_SESSION_TASK_SHEET_H
 

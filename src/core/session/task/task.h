@@ -1,6 +1,7 @@
-/* Declared tasks: work with an objective that somebody asked for by name. A task is worked on in runs: by somebody outside, who reports with
- * commands, or by a turn of this session (a worker of kind "agent"). Turns that work for a task are its children, and so are tasks declared
- * under it. Pure; facts only, see turn/apply_task.c and apply_sheet.c for what they mean. */
+/* Declared tasks: work with an objective that somebody asked for by name. A task is worked on in
+ * runs: by somebody outside, who reports with commands, or by a turn of this session (a worker
+ * of kind "agent"). Turns that work for a task are its children, and so are tasks declared under
+ * it. Pure; facts only, see turn/apply_task.c and apply_sheet.c for what they mean. */
 #ifndef AR_SESSION_TASK_H
 #define AR_SESSION_TASK_H
 
@@ -10,7 +11,8 @@
 
 /* ---- finding and naming ---- */
 
-/* The declared task that a command names; refuses with task_not_found, and says so of one that is the task of a turn. */
+/* The declared task that a command names; refuses with task_not_found, and says so of one that
+ * is the task of a turn. */
 AR_MUST_USE enum ar_status ar_task_need(const struct ar_decision *d, struct ar_str id, struct ar_task **ret,
 					struct ar_error *err);
 
@@ -36,7 +38,8 @@ void ar_task_say_accepted(struct ar_decision *d, const struct ar_task *task,
 
 /* ---- the graph ---- */
 
-/* Whether something keeps the task from running: a blocker that is open. `but` has ended in this decision; may be NULL. */
+/* Whether something keeps the task from running: a blocker that is open. `but` has ended in this
+ * decision; may be NULL. */
 bool ar_task_is_blocked(const struct ar_session *s, const struct ar_task *task, const struct ar_task *but);
 
 /* The task `id` as a blocker: with the question that it waits for, if there is one. */
@@ -56,8 +59,9 @@ void ar_task_unblock(struct ar_decision *d, const struct ar_task *task);
 
 /* ---- completed.c: what is said of a good end ---- */
 
-/* task.completed of the task that `ids` names, with what is said of its end; lists that are absent are empty. Where its result is, and whether
- * all that it began has ended, is worked out here. */
+/* task.completed of the task that `ids` names, with what is said of its end; lists that are
+ * absent are empty. Where its result is, and whether all that it began has ended, is worked out
+ * here. */
 void ar_task_say_completed(struct ar_decision *d, const struct ar_ids *ids,
 			   const struct ar_ev_task_completed *said);
 

@@ -21,7 +21,8 @@ int64_t ar_task_limit(struct ar_opt_int n);
 struct ar_edge *ar_task_edge(const struct ar_task *task, struct ar_str kind, struct ar_str target);
 void ar_task_drop_edge(struct ar_task *task, const struct ar_edge *edge); /* NULL: none */
 
-/* The same edge as its other end says it: blocks for blocked_by, parent for child. Absent: the kind has no other side. */
+/* The same edge as its other end says it: blocks for blocked_by, parent for child. Absent: the
+ * kind has no other side. */
 struct ar_str ar_edge_inverse(struct ar_str kind);
 
 /* The edge as facts and answers show it; `source` may be absent. */

@@ -1,5 +1,6 @@
-/* Facts about tool calls. A call is known from the answer that asks for it; when the last of an answer's calls has ended, what they
- * brought joins the conversation, in the order in which they were asked for. Pure; see apply.c. */
+/* Facts about tool calls. A call is known from the answer that asks for it; when the last of an
+ * answer's calls has ended, what they brought joins the conversation, in the order in which they
+ * were asked for. Pure; see apply.c. */
 #include "action/action.h"
 #include "apply.h"
 #include "hook/hooks.h"

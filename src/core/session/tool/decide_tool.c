@@ -31,8 +31,9 @@
 
 /* ---- may it run ---- */
 
-/* What is wrong with the arguments, in words for the model; absent: nothing. A schema that cannot be read checks nothing here: the tool will. One
- * that takes too long lets no call pass: the calls of one answer share the steps, and whoever used them up must not unbind the others. */
+/* What is wrong with the arguments, in words for the model; absent: nothing. A schema that
+ * cannot be read checks nothing here: the tool will. One that takes too long lets no call pass:
+ * the calls of one answer share the steps, and a call that used them up must not unbind the others. */
 static struct ar_str fault_in(struct ar_decision *d, const struct ar_tool *tool, struct ar_str args,
 			      bool *ret_gave_up)
 {
@@ -112,7 +113,8 @@ static void no_boundary(struct ar_decision *d, struct ar_turn *turn, struct ar_i
 							 .advice = j->remedy });
 }
 
-/* What handlers say about it; those that are asked in a person's place have the last word. Returns the run that said it. */
+/* What handlers say about it; those that are asked in a person's place have the last word.
+ * Returns the run that said it. */
 static struct ar_str add_hook_word(const struct ar_turn *turn, const struct ar_invocation *call,
 				   struct ar_act *act)
 {
@@ -143,7 +145,8 @@ static struct ar_str add_hook_word(const struct ar_turn *turn, const struct ar_i
 	return run;
 }
 
-/* Every call is judged before it may begin; what a person has to decide waits for that, unless a handler decides in their place. */
+/* Every call is judged before it may begin; what a person has to decide waits for that, unless a
+ * handler decides in their place. */
 static void judge(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call, struct ar_act *act)
 {
 	struct ar_judgement j;
@@ -214,8 +217,8 @@ static void blocked(struct ar_decision *d, struct ar_turn *turn, struct ar_invoc
 				      .hook_run = hooks->by });
 }
 
-/* Is there such a tool, are its arguments good, does no handler object; then it is judged. Handlers may change the arguments: what they
- * made of them is checked the same way. */
+/* Is there such a tool, are its arguments good, does no handler object; then it is judged.
+ * Handlers may change the arguments: what they made of them is checked the same way. */
 static void admit(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 		  const struct ar_offers *offers)
 {
@@ -261,7 +264,8 @@ static bool is_startable(const struct ar_invocation *call)
 	return call->stage == AR_CALL_ALLOWED || (call->stage == AR_CALL_UNKNOWN && ar_call_is_safe(call));
 }
 
-/* Which calls may run beside others. What a call is like becomes a fact with its start; until then its tool says so. */
+/* Which calls may run beside others. What a call is like becomes a fact with its start; until
+ * then its tool says so. */
 static const bool *parallel_calls(struct ar_decision *d, const struct ar_turn *turn,
 				  const struct ar_offers *offers)
 {
@@ -277,8 +281,9 @@ static const bool *parallel_calls(struct ar_decision *d, const struct ar_turn *t
 	return is;
 }
 
-/* Calls keep the order in which the model asked for them; only neighbours that may run beside others do. So a read sees what a write
- * before it has done, and nothing that a write behind it does. */
+/* Calls keep the order in which the model asked for them; only neighbours that may run beside
+ * others do. So a read sees what a write before it has done, and nothing that a write behind it
+ * does. */
 static bool is_next(const struct ar_turn *turn, size_t at, const bool *is_parallel)
 {
 	for (size_t i = 0; i < turn->calls.count; i++) {

@@ -1,5 +1,5 @@
-/* Every way a tool call ends, and what the model reads of it. The whole output is kept; the model gets its beginning and its end when it is
- * longer than policy allows. Pure. */
+/* Every way a tool call ends, and what the model reads of it. The whole output is kept; the
+ * model gets its beginning and its end when it is longer than policy allows. Pure. */
 #include "hook/hooks.h"
 #include "action/action.h"
 #include "process/record.h"
@@ -74,7 +74,8 @@ static struct answer answer_of(struct ar_decision *d, const struct ar_ids *ids, 
 
 /* ---- the ends ---- */
 
-/* The boundary it did its work in: its own, as this decision says, or that of its process. Absent: none is on record. */
+/* The boundary it did its work in: its own, as this decision says, or that of its process.
+ * Absent: none is on record. */
 static struct ar_str sandbox_of(const struct ar_decision *d, const struct ar_invocation *call)
 {
 	const struct ar_process_record *p = ar_session_process_of(d->session, call->id);
@@ -234,7 +235,8 @@ void ar_decide_begin_again(struct ar_decision *d, struct ar_turn *turn, struct a
 				    .retryable = true });
 }
 
-/* Nobody is asked in these modes: readers and the inbox would learn nothing of a write that may have happened. */
+/* Nobody is asked in these modes: readers and the inbox would learn nothing of a write that may
+ * have happened. */
 static void warn_of_lost(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call)
 {
 	struct ar_ids ids = ar_ids_call(d, turn, call);
@@ -251,7 +253,8 @@ static void warn_of_lost(struct ar_decision *d, const struct ar_turn *turn, cons
 						AR_STR_ARG(call->name), ar_permission_mode_of(d, turn)) });
 }
 
-/* It began, and its end is not known. What changes nothing is tried again; about the rest a person decides. */
+/* It began, and its end is not known. What changes nothing is tried again; about the rest a
+ * person decides. */
 void ar_decide_lose_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call)
 {
 	bool is_safe = ar_call_is_safe(call), is_open = is_safe || may_ask(d, turn);

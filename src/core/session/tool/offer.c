@@ -1,5 +1,6 @@
-/* Which tools a turn has. The runtime's own come from its inventory; options.tools of the turn may name the ones that are wanted (an empty list: none)
- * and describe more, which the client runs itself. Pure. */
+/* Which tools a turn has. The runtime's own come from its inventory; options.tools of the turn
+ * may name the ones that are wanted (an empty list: none) and describe more, which the client
+ * runs itself. Pure. */
 #include "tool/calls.h"
 #include "decide.h"
 #include "schema.h"
@@ -134,7 +135,8 @@ const struct ar_tool *const *ar_offers_keep(struct ar_decision *d, const struct 
 
 /* ---- telling it ---- */
 
-/* The word for each, judged as a call without arguments would be: rules about arguments, and hooks, speak when there is a call. */
+/* The word for each, judged as a call without arguments would be: rules about arguments, and
+ * hooks, speak when there is a call. */
 static struct ar_str *policy_words(struct ar_decision *d, const struct ar_turn *turn,
 				   const struct ar_offers *o)
 {

@@ -1,5 +1,5 @@
-/* A tool asks in the middle of its work: a person answers, or nobody does in time, and the tool goes on with that. Its question ends with the
- * call at the latest. Pure. */
+/* A tool asks in the middle of its work: a person answers, or nobody does in time, and the tool
+ * goes on with that. Its question ends with the call at the latest. Pure. */
 #include "action/action.h"
 #include "tool/calls.h"
 

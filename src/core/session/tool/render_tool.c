@@ -1,4 +1,5 @@
-/* Tools as JSON: what their sources say of them, nothing added. Whether one may be used is the caller's word. Any thread. */
+/* Tools as JSON: what their sources say of them, nothing added. Whether one may be used is the
+ * caller's word. Any thread. */
 #include "session.h"
 
 /* By the place of the bit in enum ar_tool_capability. */

@@ -1,4 +1,5 @@
-/* Calls that are not to go on: the turn is interrupted or ends, or the process that ran them is gone. Each gets its end fact. Pure. */
+/* Calls that are not to go on: the turn is interrupted or ends, or the process that ran them is
+ * gone. Each gets its end fact. Pure. */
 #include "action/action.h"
 #include "process/record.h"
 #include "tool/calls.h"
@@ -27,7 +28,8 @@ static void close_call(struct ar_decision *d, struct ar_turn *turn, struct ar_in
 	}
 }
 
-/* What has not begun ends at once; what runs is told to stop, unless its tool wants to be waited for, and ends by itself. */
+/* What has not begun ends at once; what runs is told to stop, unless its tool wants to be waited
+ * for, and ends by itself. */
 bool ar_decide_stop_calls(struct ar_decision *d, struct ar_turn *turn)
 {
 	bool is_running = false;

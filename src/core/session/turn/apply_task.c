@@ -1,4 +1,5 @@
-/* Facts about tasks and their attempts, of turns and declared ones alike; what only declared ones have is in task/. Pure; see apply.c. */
+/* Facts about tasks and their attempts, of turns and declared ones alike; what only declared
+ * ones have is in task/. Pure; see apply.c. */
 #include "apply.h"
 #include "task/sheet.h"
 

@@ -132,7 +132,8 @@ static bool is_target(const struct ar_cmd_interrupt_turn_in *in, const struct ar
 	       (ar_str_absent(in->turn_id) || ar_str_eq(in->turn_id, turn->id));
 }
 
-/* Whether the session has or had the turn. Of turns that left the window only ids of our own making can tell. */
+/* Whether the session has or had the turn. Of turns that left the window only ids of our own
+ * making can tell. */
 static bool knows_turn(const struct ar_session *s, struct ar_str id)
 {
 	struct ar_thread *t;

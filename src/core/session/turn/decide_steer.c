@@ -1,5 +1,6 @@
-/* Input into a turn that runs. It waits beside the conversation until the next request, so that it comes after the answer that is being
- * given without it; a turn does not end while such input waits. Pure. */
+/* Input into a turn that runs. It waits beside the conversation until the next request, so that
+ * it comes after the answer that is being given without it; a turn does not end while such input
+ * waits. Pure. */
 #include "decide.h"
 
 static enum ar_status check_room(const struct ar_decision *d, const struct ar_turn *turn,

@@ -349,7 +349,8 @@ static enum ar_status choose_thread(const struct ar_decision *d, const struct ar
 	return AR_OK;
 }
 
-/* A repeat is answered with its receipt, before or after this; what is left is another turn under a known id. */
+/* A repeat is answered with its receipt, before or after this; what is left is another turn
+ * under a known id. */
 static enum ar_status check_new(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
 				struct ar_error *err)
 {

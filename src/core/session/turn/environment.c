@@ -1,5 +1,6 @@
-/* The environment that a turn starts in: what the host and the turn's options say of it. What a command really ran in is told by the facts of its
- * process; what is not known before that (the variables) is left out here. Pure. */
+/* The environment that a turn starts in: what the host and the turn's options say of it. What a
+ * command really ran in is told by the facts of its process; what is not known before that (the
+ * variables) is left out here. Pure. */
 #include "decide.h"
 #include "permission/permission.h"
 
