@@ -117,30 +117,27 @@ void ar_decide_attempt(struct ar_decision *d, struct ar_turn *turn, int trigger)
 void ar_decide_start(struct ar_decision *d, struct ar_turn *turn);
 void ar_decide_next(struct ar_decision *d, struct ar_thread *t); /* the next queued turn, or rest */
 
-/* A turn that is to be submitted to a thread. */
+/* A turn that is to be submitted. */
 struct ar_new_turn {
-	const struct ar_cmd_submit_turn_in *in;
-	const struct ar_turn_input *input;
-	const struct ar_task *task; /* that it works for; NULL: none */
-	struct ar_texts people; /* who gave it; absent: nobody in particular */
-	bool is_queued;
-};
-struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *t,
-				 const struct ar_new_turn *n); /* turn.submitted, and its task */
-
-/* A turn comes in, as submit_turn says. First whether it may: refuses as submit_turn does, and
- * emits nothing. */
-struct ar_checked_turn {
 	const struct ar_cmd_submit_turn_in *in;
 	struct ar_turn_input input;
 	struct ar_thread *thread; /* NULL: a new one */
 	int busy; /* policy */
-	bool is_busy;
+	bool is_queued; /* the thread is busy */
 };
+
+/* turn.submitted, and its task. `task`: that the turn works for, or NULL. `people`: who gave it; absent:
+ * nobody in particular. */
+struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *t,
+				 const struct ar_new_turn *n, const struct ar_task *task,
+				 struct ar_texts people);
+
+/* A turn comes in, as submit_turn says. First whether it may: refuses as submit_turn does, and
+ * emits nothing. */
 AR_MUST_USE enum ar_status ar_decide_check_turn(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
-						struct ar_checked_turn *ret, struct ar_error *err);
+						struct ar_new_turn *ret, struct ar_error *err);
 struct ar_cmd_submit_turn_out ar_decide_admit(
-	struct ar_decision *d, const struct ar_checked_turn *a,
+	struct ar_decision *d, const struct ar_new_turn *n,
 	const struct ar_task *task); /* then its facts; with a task it works for that */
 void ar_decide_queue_changed(struct ar_decision *d, const struct ar_thread *t, int change,
 			     const struct ar_turn *turn, const struct ar_vec *order);

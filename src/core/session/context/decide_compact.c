@@ -401,10 +401,11 @@ static struct ar_turn *submit(struct ar_conversation *c, const struct ar_compact
 	const struct ar_cmd_submit_turn_in turn_in = { .source = AR_STR(AR_SOURCE_SYSTEM),
 						       .options = &options,
 						       .idempotency_key = in->idempotency_key };
-	const struct ar_turn_input input = { .parts = boundary_document(c, p, in->reason),
-					     .preview = AR_STR("Compact the thread") };
+	const struct ar_new_turn turn = { .in = &turn_in,
+					  .input = { .parts = boundary_document(c, p, in->reason),
+						     .preview = AR_STR("Compact the thread") } };
 
-	return ar_decide_submit(c->d, c->thread, &(struct ar_new_turn){ .in = &turn_in, .input = &input });
+	return ar_decide_submit(c->d, c->thread, &turn, NULL, (struct ar_texts){ 0 });
 }
 
 enum ar_status ar_decide_compact_thread(struct ar_decision *d, struct ar_error *err)

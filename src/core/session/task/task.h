@@ -90,7 +90,7 @@ struct ar_task_start {
 /* A run that is to begin, and the turn of an agent that is to carry it. Zeroed by its owner. */
 struct ar_task_plan {
 	struct ar_run run;
-	struct ar_checked_turn turn; /* without `in`: there is none */
+	struct ar_new_turn turn; /* without `in`: there is none */
 };
 
 /* Refuses when no turn can be had; the run stands in the plan then, without a turn. Emits nothing. */

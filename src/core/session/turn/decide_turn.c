@@ -226,7 +226,8 @@ static void create_task(struct ar_decision *d, const struct ar_turn *turn, const
 }
 
 struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *t,
-				 const struct ar_new_turn *n)
+				 const struct ar_new_turn *n, const struct ar_task *task,
+				 struct ar_texts people)
 {
 	const struct ar_cmd_submit_turn_in *in = n->in;
 	struct ar_ids ids = ar_ids_thread(t);
@@ -239,7 +240,7 @@ struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *
 		ar_id_inner(d->arena, "task", d->session->session_key, (uint64_t)d->counters.task + 1);
 	ar_decide_emit(d, AR_EV_TURN_SUBMITTED, &ids,
 		       &(struct ar_ev_turn_submitted){
-			       .input_ref = ar_decide_content(d, n->input->parts),
+			       .input_ref = ar_decide_content(d, n->input.parts),
 			       .source = ar_str_absent(in->source) ? AR_STR("api") : in->source,
 			       .status = n->is_queued ? AR_ADMISSION_QUEUED : AR_ADMISSION_ACCEPTED,
 			       .options = in->options,
@@ -247,15 +248,15 @@ struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *
 			       .queued_turn_id = n->is_queued ? id : AR_STR_NONE,
 			       .position = { (int64_t)t->queue.count + 1, n->is_queued },
 			       .idempotency_key = in->idempotency_key,
-			       .input_preview = n->input->preview,
-			       .input_bytes = AR_OPT_INT((int64_t)n->input->parts.len),
-			       .input_kinds = n->input->has_images ? AR_TEXTS(AR_STR("image"))
-								   : (struct ar_texts){ 0 },
+			       .input_preview = n->input.preview,
+			       .input_bytes = AR_OPT_INT((int64_t)n->input.parts.len),
+			       .input_kinds = n->input.has_images ? AR_TEXTS(AR_STR("image"))
+								  : (struct ar_texts){ 0 },
 			       .metadata = in->metadata,
-			       .submitted_by = n->people,
+			       .submitted_by = people,
 		       });
 	turn = ar_thread_turn(t, id);
-	create_task(d, turn, n->task);
+	create_task(d, turn, task);
 	return turn;
 }
 
@@ -430,44 +431,39 @@ static struct ar_texts people_of(struct ar_decision *d, const struct ar_task *ta
 }
 
 enum ar_status ar_decide_check_turn(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
-				    struct ar_checked_turn *ret, struct ar_error *err)
+				    struct ar_new_turn *ret, struct ar_error *err)
 {
-	struct ar_checked_turn a = { .in = in, .busy = busy_policy(d, in) };
+	struct ar_new_turn n = { .in = in, .busy = busy_policy(d, in) };
 
-	if (check_turn(d, in, &a.input, err) != AR_OK || choose_thread(d, in, &a.thread, err) != AR_OK)
+	if (check_turn(d, in, &n.input, err) != AR_OK || choose_thread(d, in, &n.thread, err) != AR_OK)
 		return AR_E_REFUSED;
-	a.is_busy = a.thread && (!ar_str_absent(a.thread->active_turn) || a.thread->queue.count > 0);
-	if (a.is_busy && check_busy(d, a.busy, a.thread, err) != AR_OK)
+	n.is_queued = n.thread && (!ar_str_absent(n.thread->active_turn) || n.thread->queue.count > 0);
+	if (n.is_queued && check_busy(d, n.busy, n.thread, err) != AR_OK)
 		return AR_E_REFUSED;
-	*ret = a;
+	*ret = n;
 	return AR_OK;
 }
 
-struct ar_cmd_submit_turn_out ar_decide_admit(struct ar_decision *d, const struct ar_checked_turn *a,
+struct ar_cmd_submit_turn_out ar_decide_admit(struct ar_decision *d, const struct ar_new_turn *n,
 					      const struct ar_task *task)
 {
-	bool is_rollback = a->busy == AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK;
-	bool is_urgent = a->busy == AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT || is_rollback;
+	bool is_rollback = n->busy == AR_SUBMIT_TURN_BUSY_POLICY_ROLLBACK;
+	bool is_urgent = n->busy == AR_SUBMIT_TURN_BUSY_POLICY_INTERRUPT || is_rollback;
 	struct ar_cmd_submit_turn_out out = { .session_id = d->session->id, .status = AR_ADMISSION_ACCEPTED };
-	struct ar_thread *t;
 	struct ar_turn *turn;
+	struct ar_thread *t;
 
 	if (d->session->head == 0)
-		create_from_policy(d, a->in, a->input.preview);
-	t = a->thread ? a->thread : start_thread(d);
+		create_from_policy(d, n->in, n->input.preview);
+	t = n->thread ? n->thread : start_thread(d);
 	out.sequence = (int64_t)ar_decide_next_sequence(d); /* of turn.submitted */
-	turn = ar_decide_submit(d, t,
-				&(struct ar_new_turn){ .in = a->in,
-						       .input = &a->input,
-						       .task = task,
-						       .people = people_of(d, task),
-						       .is_queued = a->is_busy });
+	turn = ar_decide_submit(d, t, n, task, people_of(d, task));
 	out.thread_id = t->id;
 	out.turn_id = turn->id;
 	out.task_id = turn->task->id;
 	if (task)
 		ar_task_delegated(d, task, turn->task->id, "a turn works for it");
-	if (!a->is_busy) {
+	if (!n->is_queued) {
 		ar_decide_start(d, turn);
 		return out;
 	}
@@ -484,14 +480,14 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 {
 	const struct ar_cmd_submit_turn_in *in = d->input->command.args;
 	struct ar_cmd_submit_turn_out out;
-	struct ar_checked_turn admission;
+	struct ar_new_turn turn;
 	const struct ar_task *task = NULL;
 
 	if (!ar_str_absent(in->task_id) && ar_task_for_turn(d, in->task_id, &task, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (ar_decide_check_turn(d, in, &admission, err) != AR_OK)
+	if (ar_decide_check_turn(d, in, &turn, err) != AR_OK)
 		return AR_E_REFUSED;
-	out = ar_decide_admit(d, &admission, task);
+	out = ar_decide_admit(d, &turn, task);
 	ar_decide_reply(d, AR_CMD_SUBMIT_TURN, &out);
 	return AR_OK;
 }
