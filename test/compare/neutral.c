@@ -185,7 +185,10 @@ static struct ar_neutral_effect tool_call(const struct ar_effect_tool_call *e)
 					   .operation = e->operation,
 					   .profile = e->profile,
 					   .process = e->process,
-					   .ending = e->ending,
+#ifndef AR_TEXTS
+					   .ending =
+						   e->ending, /* trace.c writes the struct of this version */
+#endif
 					   .at = e->deadline };
 }
 

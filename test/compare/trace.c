@@ -27,14 +27,59 @@ static void add_hash(struct ar_buf *out, const struct ar_hash *hash)
 		ar_buf_addf(out, "%02x", p[i]);
 }
 
+/* Versions up to eb86e4d kept JSON text where this one has structs. */
+#ifdef AR_TEXTS
+static void add_texts(struct ar_buf *out, const char *name, struct ar_texts texts)
+{
+	struct ar_jw w = ar_jw(out);
+
+	if (!texts.at)
+		return;
+	ar_buf_addf(out, " %s=", name);
+	ar_jw_texts(&w, texts);
+}
+
+static void add_calls(struct ar_buf *out, const struct ar_shape_requested_call_list *calls)
+{
+	struct ar_jw w = ar_jw(out);
+
+	if (!calls->at)
+		return;
+	ar_buf_addf(out, " uses=");
+	ar_list_encode(&ar_shape_requested_call_desc, calls, &w);
+}
+
+static void add_ending(struct ar_buf *out, const struct ar_effect *e)
+{
+	struct ar_jw w = ar_jw(out);
+
+	if (e->kind != AR_EFFECT_TOOL_CALL || !e->tool_call.ending)
+		return;
+	ar_buf_addf(out, "ending ");
+	ar_struct_encode(&ar_shape_process_ending_desc, e->tool_call.ending, e->tool_call.ending->extra_, &w);
+	ar_buf_addc(out, '\n');
+}
+#else
+#define add_texts add_text
+#define add_calls(out, calls) add_text(out, "uses", *(calls))
+
+static void add_ending(struct ar_buf *out, const struct ar_effect *e)
+{
+	struct ar_neutral_effect n = ar_neutral_from_effect(e);
+
+	if (!ar_str_absent(n.ending))
+		ar_buf_addf(out, "ending %.*s\n", AR_STR_ARG(n.ending));
+}
+#endif
+
 static void add_message(struct ar_buf *out, const struct ar_context_entry *m)
 {
 	ar_buf_addf(out, "\n  message %lld", (long long)m->role);
 	add_text(out, "ref", m->ref);
 	add_number(out, "bytes", m->bytes);
 	add_text(out, "call", m->tool_call_id);
-	add_text(out, "images", m->images);
-	add_text(out, "uses", m->uses);
+	add_texts(out, "images", m->images);
+	add_calls(out, &m->uses);
 	add_text(out, "echo", m->echo);
 }
 
@@ -64,10 +109,10 @@ static void add_effect(struct ar_buf *out, const struct ar_neutral_effect *e)
 		{ "answer", e->answer },   { "content", e->answer_content },
 		{ "subject", e->subject }, { "tool", e->tool },
 		{ "args", e->args_ref },   { "operation", e->operation },
-		{ "process", e->process }, { "ending", e->ending },
-		{ "handle", e->handle },   { "by", e->by },
-		{ "reason", e->reason },   { "signal", e->signal },
-		{ "bytes", e->bytes },	   { "handler", e->handler },
+		{ "process", e->process }, { "handle", e->handle },
+		{ "by", e->by },	   { "reason", e->reason },
+		{ "signal", e->signal },   { "bytes", e->bytes },
+		{ "handler", e->handler },
 	};
 	const struct {
 		const char *name;
@@ -155,6 +200,7 @@ void ar_trace_decision(enum ar_status rc, const struct ar_error *err, const stru
 		struct ar_neutral_effect effect = ar_neutral_from_effect(&d->effects[i]);
 
 		add_effect(out, &effect);
+		add_ending(out, &d->effects[i]);
 	}
 	ar_buf_addf(out, "reply %.*s\n", AR_STR_ARG(d->reply));
 }
