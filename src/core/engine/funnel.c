@@ -134,9 +134,20 @@ struct masking {
 	struct ar_funnel *funnel;
 	struct ar_arena *arena;
 	struct ar_error *err;
+	bool is_nested; /* inside an object or list of the command */
 };
 
 static enum ar_status mask_struct(const struct masking *m, const struct ar_struct_desc *d, char *s);
+
+/* A member is a whole text, as its quotes in JSON say: a name that a secret begins with is no secret that was
+ * cut off. */
+static struct ar_str mask_quoted(const struct masking *m, struct ar_str text)
+{
+	struct ar_str quoted = ar_arena_fmt(m->arena, "\"%.*s\"", AR_STR_ARG(text));
+	struct ar_str clean = ar_redact(m->funnel->redactor, quoted, m->arena, &m->funnel->counts);
+
+	return clean.p == quoted.p ? text : ar_str_sub(clean, 1, clean.len - 2);
+}
 
 static enum ar_status mask_text(const struct masking *m, const struct ar_field_desc *f, char *at)
 {
@@ -145,7 +156,8 @@ static enum ar_status mask_text(const struct masking *m, const struct ar_field_d
 
 	if (ar_str_empty(*text))
 		return AR_OK;
-	clean = ar_redact(m->funnel->redactor, *text, m->arena, &m->funnel->counts);
+	clean = m->is_nested ? mask_quoted(m, *text)
+			     : ar_redact(m->funnel->redactor, *text, m->arena, &m->funnel->counts);
 	if (clean.p != text->p && check_masked(m->engine, f, clean, m->err) != AR_OK)
 		return AR_E_REFUSED;
 	*text = clean;
@@ -155,22 +167,27 @@ static enum ar_status mask_text(const struct masking *m, const struct ar_field_d
 static enum ar_status mask_entries(const struct masking *m, const struct ar_field_desc *f, char *at)
 {
 	static const struct ar_field_desc entry = { .name = "a list", .kind = AR_F_STRING };
+	struct masking inner = *m;
 	enum ar_status rc = AR_OK;
 	struct ar_items items;
 
+	inner.is_nested = true;
 	memcpy(&items, at, sizeof(items));
 	for (size_t i = 0; rc == AR_OK && i < items.count; i++)
-		rc = f->of ? mask_struct(m, f->of, (char *)(uintptr_t)items.at + i * f->of->size)
-			   : mask_text(m, &entry, (char *)(uintptr_t)items.at + i * sizeof(struct ar_str));
+		rc = f->of ? mask_struct(&inner, f->of, (char *)(uintptr_t)items.at + i * f->of->size)
+			   : mask_text(&inner, &entry,
+				       (char *)(uintptr_t)items.at + i * sizeof(struct ar_str));
 	return rc;
 }
 
 static enum ar_status mask_object(const struct masking *m, const struct ar_field_desc *f, char *at)
 {
+	struct masking inner = *m;
 	char *object;
 
+	inner.is_nested = true;
 	memcpy(&object, at, sizeof(object));
-	return object ? mask_struct(m, f->of, object) : AR_OK;
+	return object ? mask_struct(&inner, f->of, object) : AR_OK;
 }
 
 static enum ar_status mask_member(const struct masking *m, const struct ar_field_desc *f, char *at)
@@ -234,7 +251,7 @@ enum ar_status ar_funnel_command(struct ar_engine *e, struct ar_engine_request *
 		return AR_OK;
 	d = &ar_command_describe(r->input.command.id)->in;
 	args = ar_struct_copy(d, r->input.command.args, AR_COPY_BORROW, a);
-	if (mask_struct(&(struct masking){ e, &funnel, a, &r->err }, d, args) != AR_OK)
+	if (mask_struct(&(struct masking){ e, &funnel, a, &r->err, false }, d, args) != AR_OK)
 		return AR_E_REFUSED;
 	r->input.command.args = args;
 	r->input.command.masked = ar_funnel_masked(&funnel.counts, a);
