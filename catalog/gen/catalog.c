@@ -1292,7 +1292,7 @@ static const struct ar_field_desc ar_shape_subagent_end_fields[] = {
 const struct ar_struct_desc ar_shape_subagent_end_desc = { ar_shape_subagent_end_fields, 3, sizeof(struct ar_shape_subagent_end), NULL, 0, true, offsetof(struct ar_shape_subagent_end, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_act_fields[] = {
-	{ "toolName", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_act, tool_name), NULL, { 0, false },
+	{ "toolName", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_act, tool_name), NULL, { 0, false },
 	  NULL, "The tool.", NULL },
 	{ "arguments", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_act, arguments), NULL, { 0, false },
 	  NULL, "Its arguments.", NULL },

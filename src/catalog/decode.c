@@ -7,6 +7,7 @@
 #include "invalid.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MAX_FIELDS 64
@@ -32,7 +33,26 @@ struct walk {
 static enum ar_status walk_shape(const struct walk *outer, const struct ar_field_desc *f, struct ar_json v,
 				 void *ret);
 
-static enum ar_status wrong_type(const struct walk *w, const struct ar_field_desc *f)
+/* Name of the member as the caller sees it: with the member that it is in. */
+#define IN_MEMBER(w) (w)->within ? (w)->within : "", (w)->within ? "." : ""
+
+static enum ar_status wrong_word(const struct walk *w, const struct ar_field_desc *f, struct ar_json v)
+{
+	char words[160] = "";
+	struct ar_str given;
+	size_t len = 0;
+
+	for (int i = 1; i < f->values->count && len + strlen(f->values->names[i]) + 3 < sizeof(words); i++)
+		len += (size_t)snprintf(words + len, sizeof(words) - len, "%s%s", i > 1 ? ", " : "",
+					f->values->names[i]);
+	if (!ar_json_str(v, &given))
+		return INVALID(w->err, "'%s%s%s' must be one of: %s", IN_MEMBER(w), f->name, words);
+	given = ar_str_utf8_prefix(given, 32);
+	return INVALID(w->err, "'%s%s%s' has no '%.*s'; use one of: %s", IN_MEMBER(w), f->name,
+		       AR_STR_ARG(given), words);
+}
+
+static enum ar_status wrong_type(const struct walk *w, const struct ar_field_desc *f, struct ar_json v)
 {
 	static const char *const wanted[] = {
 		[AR_F_STRING] = "a string",
@@ -40,7 +60,6 @@ static enum ar_status wrong_type(const struct walk *w, const struct ar_field_des
 		[AR_F_INT] = "an integer",
 		[AR_F_NUM] = "a number",
 		[AR_F_BOOL] = "true or false",
-		[AR_F_ENUM] = "one of the words listed for it",
 		[AR_F_TIME] = "an RFC 3339 time",
 		[AR_F_OBJECT] = "an object",
 		[AR_F_ARRAY] = "an array",
@@ -48,8 +67,9 @@ static enum ar_status wrong_type(const struct walk *w, const struct ar_field_des
 		[AR_F_TEXTS] = "an array of strings",
 	};
 
-	return INVALID(w->err, "'%s%s%s' must be %s", w->within ? w->within : "", w->within ? "." : "",
-		       f->name, wanted[f->kind]);
+	if (f->kind == AR_F_ENUM)
+		return wrong_word(w, f, v);
+	return INVALID(w->err, "'%s%s%s' must be %s", IN_MEMBER(w), f->name, wanted[f->kind]);
 }
 
 /* ---- values ---- */
@@ -195,7 +215,7 @@ static enum ar_status read_shapes(struct walk *w, const struct ar_field_desc *f,
 	char *at;
 
 	if (ar_json_type(v) != AR_JSON_ARRAY)
-		return wrong_type(w, f);
+		return wrong_type(w, f, v);
 	items.at = at = entry_room(w, items.count, f->of->size);
 	for (struct ar_json_iter it = ar_json_iter(v); rc == AR_OK && ar_json_next(&it); at += f->of->size)
 		rc = walk_shape(w, f, it.value, at);
@@ -234,7 +254,7 @@ static enum ar_status read_value(struct walk *w, const struct ar_field_desc *f, 
 {
 	if (f->of)
 		return f->kind == AR_F_ARRAY ? read_shapes(w, f, v, at) : read_shape(w, f, v, at);
-	return read_scalar(w, f, v, at) ? AR_OK : wrong_type(w, f);
+	return read_scalar(w, f, v, at) ? AR_OK : wrong_type(w, f, v);
 }
 
 /* ---- members ---- */
@@ -429,7 +449,7 @@ static enum ar_status walk_shape(const struct walk *outer, const struct ar_field
 	if (f->of->text && read_instead(&w, v, (struct ar_str *)(void *)((char *)ret + f->of->text)))
 		return AR_OK;
 	if (ar_json_type(v) != AR_JSON_OBJECT)
-		return INVALID(outer->err, "'%s' must be %s", f->name,
+		return INVALID(outer->err, "'%s%s%s' must be %s", IN_MEMBER(outer), f->name,
 			       f->kind == AR_F_ARRAY ? "an array of objects" : "an object");
 	rc = run(&w, v, &extra);
 	if (rc)

@@ -62,7 +62,7 @@ static enum ar_status check_shape(const struct ar_field_desc *f, const char *s, 
 {
 	if (f->of->text && !ar_str_absent(*(const struct ar_str *)(const void *)(s + f->of->text)))
 		return AR_OK;
-	return ar_struct_validate(f->of, s, err);
+	return ar_struct_validate(f->of, s, err) ? within(f->name, err) : AR_OK;
 }
 
 static enum ar_status check_entries(const struct ar_field_desc *f, const void *at, struct ar_error *err)

@@ -19,7 +19,7 @@ test('a model that is not configured is refused with those that are', async () =
 	const before = await sessions();
 	assert.equal(await refuse({ model: 'nope' }), "no model 'nope' is configured; configured are: small, large, spare-0, spare-1, spare-2, spare-3, spare-4, spare-5, spare-6 and 33 more");
 	assert.match(await refuse({ model: 'smal' }), /^no model 'smal' is configured; did you mean 'small'\? configured are: small, /);
-	assert.match(await refuse({ model: 'x'.repeat(5000) }), /^no model 'x{32}' is configured; configured are: /);
+	assert.match(await refuse({ model: 'x'.repeat(5000) }), /^options: 'model' has 5000 bytes and may have at most 1024$/);
 	assert.equal(await sessions(), before, 'no turn and no session was made');
 	assert.equal(model.log().length, 0, 'no model was asked');
 });
@@ -44,18 +44,18 @@ test('where one server is configured without a list, it is asked for any model',
 
 for (const [options, said] of [
 	[{ modell: 'small' }, "options has no member 'modell'; did you mean 'model'?"],
-	[{ output_schema: {} }, "options has no member 'output_schema'; did you mean 'outputSchema'?"],
+	[{ outputSchemas: {} }, "options has no member 'outputSchemas'; did you mean 'outputSchema'?"],
 	[{ frobnicate: 1 }, "options has no member 'frobnicate'"],
-	[{ model: 7 }, 'options.model has the wrong type'],
-	[{ mode: ['plan'] }, 'options.mode has the wrong type'],
-	[{ sandbox: { name: 'read_only' } }, 'options.sandbox has the wrong type'],
-	[{ tools: 'read_file' }, 'options.tools has the wrong type'],
-	[{ budget: 5 }, 'options.budget has the wrong type'],
-	[{ temperature: '1' }, 'options.temperature has the wrong type'],
-	[{ maxOutputTokens: 1.5 }, 'options.maxOutputTokens has the wrong type'],
-	[{ fallback: 'dney' }, "options.fallback has no 'dney'"],
-	[{ latency: 'soon' }, "options.latency has no 'soon'"],
-	[{ budgetClass: 'tiny' }, "options.budgetClass has no 'tiny'"],
+	[{ model: 7 }, "'options.model' must be a string"],
+	[{ mode: ['plan'] }, "'options.mode' must be one of: default, untrusted, on_request, on_failure, never, plan, bypass, auto"],
+	[{ sandbox: { name: 'read_only' } }, "'options.sandbox' must be one of: read_only, workspace_write, no_network, allowlisted_network, danger_full_access"],
+	[{ tools: 'read_file' }, "'options.tools' must be an array"],
+	[{ budget: 5 }, "'options.budget' must be an object"],
+	[{ temperature: '1' }, "'options.temperature' must be a number"],
+	[{ maxOutputTokens: 1.5 }, "'options.maxOutputTokens' must be an integer"],
+	[{ fallback: 'dney' }, "'options.fallback' has no 'dney'; use one of: allow, deny, ask, local_only, host_only"],
+	[{ latency: 'soon' }, "'options.latency' has no 'soon'; use one of: interactive, background, batch"],
+	[{ budgetClass: 'tiny' }, "'options.budgetClass' has no 'tiny'; use one of: low, medium, high, fixed, unknown"],
 ]) {
 	test(`refused: options ${JSON.stringify(options)}`, async () => {
 		assert.equal(await refuse(options), said);

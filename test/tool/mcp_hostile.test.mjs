@@ -194,7 +194,7 @@ test('it never starts: ready, without tools, and why', async (t) => {
 		[{ ...OFFICIAL.scripted('--garbage', '--silent', 'server/discover'), connectMs: 8000 }, /violates the MCP protocol/],
 		[{ ...OFFICIAL.scripted('--modern'), era: 'legacy' }, undefined],
 		[{ ...OFFICIAL.scripted(), era: 'modern' }, /does not support revision 2026-07-28/],
-		[OFFICIAL.scripted('--endless'), /does not end/],
+		[OFFICIAL.scripted('--endless'), /too many pages/],
 		[OFFICIAL.scripted('--tools', '1200'), /more than 1000 tools/],
 	]) {
 		const p = probe(t, options);

@@ -48,7 +48,7 @@ static void test_wrong_types_are_refused(void **state)
 		{ "{\"input\":{}}", "'input' must be an array" },
 		{ "{\"options\":[]}", "'options' must be an object" },
 		{ "{\"options\":null}", "'options' must be an object" },
-		{ "{\"busyPolicy\":\"wait\"}", "'busyPolicy' must be one of" },
+		{ "{\"busyPolicy\":\"wait\"}", "'busyPolicy' has no 'wait'; use one of: reject, queue" },
 		{ "{\"busyPolicy\":1}", "'busyPolicy' must be one of" },
 		{ "[]", "a JSON object is expected" },
 	};

@@ -25,8 +25,10 @@ static bool is_header_text(struct ar_str value)
 
 static const char *fault_of(const struct ar_command_secret *s)
 {
-	if (s->name.len > NAME_MAX_LEN || !ar_env_is_name(s->name) || !ar_env_may_be_requested(s->name))
+	if (s->name.len > NAME_MAX_LEN || !ar_env_is_name(s->name))
 		return "its name is not a valid name of a variable";
+	if (!ar_env_may_be_requested(s->name))
+		return "this variable changes how programs run, so it cannot be set here";
 	if (s->value.len < (s->is_proxied ? PLACED_MIN : VALUE_MIN))
 		return "its value is too short: 8 bytes at least, 16 where the proxy gives it";
 	if (s->value.len > (s->is_proxied ? PLACED_MAX : VALUE_MAX))
