@@ -120,10 +120,10 @@ test('OPEN-50 a session without a turn says what was masked too', async () => {
 test('OPEN-50 secrets inside objects of a command: in declared members, in others, in their names', async () => {
 	const { sessionId } = await run(rt, 'hello');
 	const { taskId } = await ok(rt, 'create_task', { sessionId, objective: 'fails' });
-	const error = { category: 'broken', message: `no ${KEY}`, hint: { deep: [`x ${SHAPE}`] } };
+	const error = { category: 'broken', message: `no \0 ${KEY}`, hint: { deep: [`x ${SHAPE}`] } };
 	await ok(rt, 'fail_task', { taskId, error });
 	const { lastError } = await ok(rt, 'get_task', { taskId });
-	assert.deepEqual(lastError, { category: 'broken', message: 'no [redacted:secret]', hint: { deep: ['x [redacted:github_token]'] } });
+	assert.deepEqual(lastError, { category: 'broken', message: 'no \0 [redacted:secret]', hint: { deep: ['x [redacted:github_token]'] } });
 	const other = await ok(rt, 'create_task', { sessionId, objective: 'fails too' });
 	await ok(rt, 'fail_task', { taskId: other.taskId, error: { category: 'broken', message: 'm', [LITERAL]: 1 } });
 	assertClean(JSON.stringify(await ok(rt, 'get_task', { taskId: other.taskId })), 'a record');

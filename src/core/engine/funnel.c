@@ -143,7 +143,9 @@ static enum ar_status mask_struct(const struct masking *m, const struct ar_struc
  * cut off. */
 static struct ar_str mask_quoted(const struct masking *m, struct ar_str text)
 {
-	struct ar_str quoted = ar_arena_fmt(m->arena, "\"%.*s\"", AR_STR_ARG(text));
+	const struct ar_str parts[] = { AR_STR("\""), text, AR_STR("\"") };
+	struct ar_str quoted =
+		ar_arena_join(m->arena, parts, AR_ARRAY_LEN(parts)); /* a text may have a NUL */
 	struct ar_str clean = ar_redact(m->funnel->redactor, quoted, m->arena, &m->funnel->counts);
 
 	return clean.p == quoted.p ? text : ar_str_sub(clean, 1, clean.len - 2);
