@@ -52,14 +52,6 @@ struct ar_str ar_apply_text(struct ar_session *s, struct ar_json object, const c
 	return ar_apply_keep(s, text);
 }
 
-int64_t ar_apply_number(struct ar_json object, const char *name)
-{
-	int64_t n = 0;
-
-	ar_json_i64(ar_json_get(object, name), &n);
-	return n;
-}
-
 struct ar_shape_failure ar_apply_failure(const struct ar_shape_failure *error)
 {
 	return error ? *error : (struct ar_shape_failure){ 0 };
@@ -314,16 +306,6 @@ static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event
 	ar_vec_push(&s->arena, &t->turns, turn);
 	ar_apply_count(&s->counters.turn, turn->id);
 	return AR_OK;
-}
-
-bool ar_apply_next_id(struct ar_str *rest, struct ar_str *ret)
-{
-	struct ar_str after = ar_str_split(*rest, '"', ret);
-
-	if (ar_str_absent(after))
-		return false;
-	*rest = ar_str_split(after, '"', ret);
-	return true;
 }
 
 static enum ar_status queue_changed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

@@ -18,7 +18,6 @@ void ar_apply_count(int64_t *counter, struct ar_str id);
 /* A member object of a payload (absent when there is none), and members of it. */
 struct ar_json ar_apply_parse(struct ar_session *s, struct ar_str raw);
 struct ar_str ar_apply_text(struct ar_session *s, struct ar_json object, const char *name);
-int64_t ar_apply_number(struct ar_json object, const char *name);
 
 /* The word behind an enum member of the payload. */
 struct ar_str ar_apply_word(const struct ar_event *e, const char *field, int value);
@@ -42,9 +41,6 @@ void ar_apply_incident(struct ar_session *s, const struct ar_event *e, struct ar
 
 /* The error of a fact; empty when the fact is older than the rule that it has one. */
 struct ar_shape_failure ar_apply_failure(const struct ar_shape_failure *error);
-
-/* The next of a JSON array of ids, which hold nothing that JSON escapes; false at its end. */
-bool ar_apply_next_id(struct ar_str *rest, struct ar_str *ret);
 
 /* One more step of a turn; the oldest leaves when the window is full. */
 void ar_apply_step(struct ar_session *s, struct ar_turn *turn, struct ar_step *step);
