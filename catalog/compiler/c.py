@@ -27,12 +27,6 @@ struct ar_enum_desc {
 	int count;
 };
 
-/* A member that an object of the input may have. */
-struct ar_member_desc {
-	const char *name; /* NULL: the last */
-	enum ar_field_kind kind;
-};
-
 /* One member of a payload, input, output or shape. Text kinds are a struct ar_str, a required int, num or bool is the
  * plain C type and an optional one its struct ar_opt_ twin, an enum is an int with 0 for absent, a time an ar_usec with 0
  * for absent. An object of a shape is a pointer to its struct, an array of a shape its struct ar_shape_<name>_list, an
@@ -48,7 +42,6 @@ struct ar_field_desc {
 	size_t offset;
 	const struct ar_enum_desc *values;
 	struct ar_opt_int only; /* the single value that an int or bool may have */
-	const struct ar_member_desc *members; /* all that an object kept as text may have; NULL: any */
 	const char *doc;
 	const struct ar_struct_desc *of; /* shape of an object, or of the entries of an array; NULL: JSON text */
 };
@@ -314,15 +307,11 @@ def field_row(tag, stem, f):
     kind = "TEXTS" if f.of_text else f.kind.upper()
     of = f"&ar_shape_{f.of.name}_desc" if f.nested else "NULL"
     return (f"\t{{ {quote(f.name)}, AR_F_{kind}, {flags}, {f.min}, {f.max}, offsetof(struct {tag}, {f.member}), "
-            f"{values}, {only},\n\t  {f'{tag}_{f.member}_members' if f.members else 'NULL'}, {quote(f.doc)}, {of} }},")
+            f"{values}, {only},\n\t  {quote(f.doc)}, {of} }},")
 
 
 def shape_tables(tag, stem, shape):
     lines = []
-    for f in shape.fields:
-        if f.members:
-            rows = ", ".join(f"{{ {quote(name)}, AR_F_{kind.upper()} }}" for name, kind in f.members)
-            lines.append(f"static const struct ar_member_desc {tag}_{f.member}_members[] = {{ {rows}, {{ 0 }} }};")
     lines.append(f"static const struct ar_field_desc {tag}_fields[] = {{")
     lines += [field_row(tag, stem, f) for f in shape.fields] + ["};"]
     if shape.oneofs:

@@ -41,13 +41,6 @@ class Field:
     raw: str = ""  # why C keeps its JSON text
 
     @property
-    def members(self):
-        """(name, kind) of all that an object may have; None: any."""
-        if self.kind != "object" or not self.of or not self.of.closed or not self.raw:
-            return None
-        return [(f.name, "string" if f.kind in ("enum", "time") else f.kind) for f in self.of.fields]
-
-    @property
     def nested(self):
         """The shape that C has as a struct; None: a scalar, texts or JSON text."""
         return self.of if not self.raw else None

@@ -1400,12 +1400,6 @@ struct ar_enum_desc {
 	int count;
 };
 
-/* A member that an object of the input may have. */
-struct ar_member_desc {
-	const char *name; /* NULL: the last */
-	enum ar_field_kind kind;
-};
-
 /* One member of a payload, input, output or shape. Text kinds are a struct ar_str, a required int, num or bool is the
  * plain C type and an optional one its struct ar_opt_ twin, an enum is an int with 0 for absent, a time an ar_usec with 0
  * for absent. An object of a shape is a pointer to its struct, an array of a shape its struct ar_shape_<name>_list, an
@@ -1421,7 +1415,6 @@ struct ar_field_desc {
 	size_t offset;
 	const struct ar_enum_desc *values;
 	struct ar_opt_int only; /* the single value that an int or bool may have */
-	const struct ar_member_desc *members; /* all that an object kept as text may have; NULL: any */
 	const char *doc;
 	const struct ar_struct_desc *of; /* shape of an object, or of the entries of an array; NULL: JSON text */
 };

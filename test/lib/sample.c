@@ -91,7 +91,7 @@ static void fill(const struct ar_field_desc *f, bool full, struct ar_arena *a, v
 	case AR_F_OBJECT:
 	case AR_F_ARRAY:
 	case AR_F_JSON:
-		*(struct ar_str *)at = f->members ? AR_STR("{}") : sample_raw(f->kind);
+		*(struct ar_str *)at = sample_raw(f->kind);
 		return;
 	case AR_F_ENUM:
 		*(int *)at = full ? f->values->count - 1 : 1;
