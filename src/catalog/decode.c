@@ -41,10 +41,14 @@ static enum ar_status wrong_word(const struct walk *w, const struct ar_field_des
 	char words[160] = "";
 	struct ar_str given;
 	size_t len = 0;
+	int i = 1;
 
-	for (int i = 1; i < f->values->count && len + strlen(f->values->names[i]) + 3 < sizeof(words); i++)
+	for (; i < f->values->count && len + strlen(f->values->names[i]) + sizeof(", , ...") <= sizeof(words);
+	     i++)
 		len += (size_t)snprintf(words + len, sizeof(words) - len, "%s%s", i > 1 ? ", " : "",
 					f->values->names[i]);
+	if (i < f->values->count)
+		memcpy(words + len, ", ...", sizeof(", ..."));
 	if (!ar_json_str(v, &given))
 		return INVALID(w->err, "'%s%s%s' must be one of: %s", IN_MEMBER(w), f->name, words);
 	given = ar_str_utf8_prefix(given, 32);
@@ -173,6 +177,19 @@ static size_t entry_count(struct ar_json array)
 	return count;
 }
 
+/* An entry has two bytes and a comma at least. Without this a small text would take the memory
+ * of many structs before its size is checked. */
+static bool is_too_long(const struct walk *w, const struct ar_field_desc *f, size_t count)
+{
+	return !w->is_lenient && f->max && count > f->max / 3 + 1;
+}
+
+static enum ar_status too_long(const struct walk *w, const struct ar_field_desc *f, size_t count)
+{
+	return INVALID(w->err, "'%s%s%s' has %zu entries and may have at most %u bytes", IN_MEMBER(w),
+		       f->name, count, f->max);
+}
+
 /* An empty array is not absent, so there is always an entry to point at. */
 static void *entry_room(struct walk *w, size_t count, size_t size)
 {
@@ -216,6 +233,8 @@ static enum ar_status read_shapes(struct walk *w, const struct ar_field_desc *f,
 
 	if (ar_json_type(v) != AR_JSON_ARRAY)
 		return wrong_type(w, f, v);
+	if (is_too_long(w, f, items.count))
+		return too_long(w, f, items.count);
 	items.at = at = entry_room(w, items.count, f->of->size);
 	for (struct ar_json_iter it = ar_json_iter(v); rc == AR_OK && ar_json_next(&it); at += f->of->size)
 		rc = walk_shape(w, f, it.value, at);
@@ -254,6 +273,8 @@ static enum ar_status read_value(struct walk *w, const struct ar_field_desc *f, 
 {
 	if (f->of)
 		return f->kind == AR_F_ARRAY ? read_shapes(w, f, v, at) : read_shape(w, f, v, at);
+	if (f->kind == AR_F_TEXTS && is_too_long(w, f, entry_count(v)))
+		return too_long(w, f, entry_count(v));
 	return read_scalar(w, f, v, at) ? AR_OK : wrong_type(w, f, v);
 }
 
@@ -302,27 +323,38 @@ static bool is_absent(const struct walk *w, const struct ar_field_desc *f, struc
 	return ar_json_type(v) == AR_JSON_NULL && (f->nullable || (w->desc->is_shape && !f->required));
 }
 
+/* What a log has and a shape, or a list of one, cannot hold is kept among the other members. */
+static enum ar_status keep_misfit(struct walk *w, const struct ar_field_desc *f, struct ar_str name,
+				  struct ar_json v, enum ar_status refused)
+{
+	bool is_list = f->of && f->kind == AR_F_ARRAY && ar_json_type(v) == AR_JSON_ARRAY;
+
+	if (!w->is_lenient || !(w->desc->is_shape || is_list))
+		return refused;
+	decode_unknown(w, name, v);
+	return AR_OK;
+}
+
 static enum ar_status decode_known(struct walk *w, size_t index, struct ar_str name, struct ar_json v)
 {
 	const struct ar_field_desc *f = &w->desc->fields[index];
 	uint64_t bit = UINT64_C(1) << index;
 	enum ar_status rc;
 
-	if (w->seen & bit)
-		return same_value(w, w->values[index], v)
-			       ? AR_OK
-			       : INVALID(w->err, "'%s' is given in two spellings with different values",
-					 f->name);
+	if (w->seen & bit) {
+		if (same_value(w, w->values[index], v))
+			return AR_OK;
+		return keep_misfit(w, f, name, v,
+				   INVALID(w->err, "'%s' is given in two spellings with different values",
+					   f->name));
+	}
 	w->seen |= bit;
 	w->values[index] = v;
 	w->next = index + 1;
 	if (f->offset == ELSEWHERE || is_absent(w, f, v))
 		return AR_OK;
 	rc = read_value(w, f, v, (char *)w->ret + f->offset);
-	if (rc == AR_OK || !w->is_lenient || !w->desc->is_shape)
-		return rc;
-	decode_unknown(w, name, v);
-	return AR_OK;
+	return rc == AR_OK ? AR_OK : keep_misfit(w, f, name, v, rc);
 }
 
 static int scope_index(const struct walk *w, struct ar_str name)

@@ -113,6 +113,41 @@ static void test_fill_makes_required_ones_empty(void **state)
 		    "{\"status\":\"lost\"}");
 }
 
+/* Both stay readable: a member in two spellings, and a list with an entry that is no object. */
+static void test_stored_oddities_are_kept(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_event e = failed_with(f, "{\"recoveryAdvice\":\"a\",\"recovery_advice\":\"b\"}");
+	const struct ar_ev_turn_failed *p = e.payload;
+	const char *blocked = "{\"type\":\"task.blocked\",\"payload\":{\"blockers\":[\"odd\"]}}";
+
+	assert_text(p->error->recovery_advice, "a");
+	assert_text(p->error->extra_, "\"recovery_advice\":\"b\"");
+	assert_int_equal(ar_event_decode(parse(f, ar_str_from(blocked)), &f->arena, &e, &f->err), AR_OK);
+	assert_text(e.payload_extra, "\"blockers\":[\"odd\"]");
+}
+
+/* Refused before memory is taken for the entries. */
+static void test_many_entries_are_refused_early(void **state)
+{
+	const struct ar_command_desc *c = &ar_command_descs[AR_CMD_CREATE_TASK];
+	struct fixture *f = *state;
+	struct ar_buf text = { 0 };
+	struct ar_cmd_create_task_in in = { 0 };
+	size_t before;
+
+	ar_buf_adds(&text, AR_STR("{\"objective\":\"o\",\"acceptance\":[{}"));
+	for (int i = 0; i < 300000; i++)
+		ar_buf_adds(&text, AR_STR(",{}"));
+	ar_buf_adds(&text, AR_STR("]}"));
+	before = f->arena.total;
+	assert_int_equal(ar_input_decode(c, parse(f, ar_buf_str(&text)), &f->arena, &in, &f->err),
+			 AR_E_INVALID);
+	assert_string_equal(f->err.msg, "'acceptance' has 300001 entries and may have at most 65536 bytes");
+	assert_true(f->arena.total - before < 4096);
+	ar_buf_fini(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +157,8 @@ int main(void)
 		codec_test(test_size_of_an_object_is_that_of_its_json),
 		codec_test(test_copy_holds_all_of_it),
 		codec_test(test_fill_makes_required_ones_empty),
+		codec_test(test_stored_oddities_are_kept),
+		codec_test(test_many_entries_are_refused_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
