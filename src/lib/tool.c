@@ -78,8 +78,7 @@ static void start(struct ar_tool_source *base, struct ar_tool_call *call)
 {
 	struct source *s = AR_CONTAINER_OF(base, struct source, base);
 	struct ar_tool_run *run = ar_new0(sizeof(*run));
-	struct ar_str id =
-		ar_str_empty(call->scope.operation_id) ? call->scope.tool_call_id : call->scope.operation_id;
+	struct ar_str id = ar_str_empty(call->operation_id) ? call->tool_call_id : call->operation_id;
 	char *args = ar_str_dup(call->args);
 
 	run->mail = ar_mailbox_ref(s->runtime->mail);

@@ -14,6 +14,20 @@ static void command_from(struct ar_neutral_input *n, const struct ar_input_comma
 	n->subject = c->call;
 }
 
+/* A question of a tool: its call, then the members of the question. */
+struct asked {
+	struct ar_str call;
+	struct ar_tool_question question;
+};
+
+static const struct asked *asked_from(const struct ar_input *in, struct ar_arena *a)
+{
+	struct asked *asked = ar_arena_alloc(a, sizeof(*asked));
+
+	*asked = (struct asked){ in->tool_asked.call, *in->tool_asked.question };
+	return asked;
+}
+
 struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct ar_arena *a)
 {
 	struct ar_neutral_input n = { .kind = (int)in->kind,
@@ -53,16 +67,16 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 		n.reason = in->channel.reason;
 		break;
 	case AR_IN_TOOL_DONE:
-		n.call = in->tool_done->call;
-		n.call_masked = in->tool_done->masked;
-		n.duration_ms = in->tool_done->duration_ms;
-		n.result = &in->tool_done->result;
+		n.call = in->tool_done.call;
+		n.call_masked = in->tool_done.masked;
+		n.duration_ms = in->tool_done.duration_ms;
+		n.result = in->tool_done.result;
 		break;
 	case AR_IN_HOOK_DONE:
 		n.body = in->hook_done;
 		break;
 	case AR_IN_TOOL_ASKED:
-		n.body = in->tool_asked;
+		n.body = asked_from(in, a);
 		break;
 	case AR_IN_PROCESS_READY:
 		n.body = in->process_ready;
@@ -81,16 +95,6 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 		break;
 	}
 	return n;
-}
-
-static const struct ar_tool_end *tool_end(const struct ar_neutral_input *n, struct ar_arena *a)
-{
-	struct ar_tool_end *end = ar_arena_alloc(a, sizeof(*end));
-
-	*end = (struct ar_tool_end){
-		.call = n->call, .masked = n->call_masked, .duration_ms = n->duration_ms, .result = *n->result
-	};
-	return end;
 }
 
 static void add_body(struct ar_input *in, const struct ar_neutral_input *n, struct ar_arena *a)
@@ -128,10 +132,16 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 		in->channel.reason = n->reason;
 		break;
 	case AR_IN_TOOL_DONE:
-		in->tool_done = tool_end(n, a);
+		in->tool_done.call = n->call;
+		in->tool_done.masked = n->call_masked;
+		in->tool_done.duration_ms = n->duration_ms;
+		in->tool_done.result = n->result;
+		break;
+	case AR_IN_TOOL_ASKED:
+		in->tool_asked.call = ((const struct asked *)n->body)->call;
+		in->tool_asked.question = &((const struct asked *)n->body)->question;
 		break;
 	case AR_IN_HOOK_DONE:
-	case AR_IN_TOOL_ASKED:
 	case AR_IN_PROCESS_READY:
 	case AR_IN_PROCESS_REPORT:
 	case AR_IN_PROCESS_END:
@@ -164,9 +174,9 @@ static struct ar_neutral_effect model_call(const struct ar_effect_model_call *e)
 					   .step = e->step,
 					   .model_request = e->model_request,
 					   .options = e->options,
-					   .route = e->route,
-					   .model = e->model,
-					   .can_see = e->can_see,
+					   .route = e->choice.entry->name,
+					   .model = e->choice.model,
+					   .can_see = e->choice.entry->capabilities & AR_CAN_VISION,
 					   .is_transcript = e->is_transcript,
 					   .messages = e->messages,
 					   .message_count = e->message_count,
@@ -174,22 +184,21 @@ static struct ar_neutral_effect model_call(const struct ar_effect_model_call *e)
 					   .tool_count = e->tool_count };
 }
 
-static struct ar_neutral_effect tool_call(const struct ar_effect_tool_call *e)
+static struct ar_neutral_effect tool_call(const struct ar_effect *e)
 {
-	return (struct ar_neutral_effect){ .thread = e->thread,
-					   .turn = e->turn,
-					   .step = e->step,
-					   .subject = e->call,
-					   .tool = e->tool,
-					   .args_ref = e->args_ref,
-					   .operation = e->operation,
-					   .profile = e->profile,
-					   .process = e->process,
-#ifndef AR_TEXTS
-					   .ending =
-						   e->ending, /* trace.c writes the struct of this version */
-#endif
-					   .at = e->deadline };
+	const struct ar_invocation *call = e->tool_call.call;
+
+	return (struct ar_neutral_effect){ .thread = e->tool_call.turn->thread,
+					   .turn = e->tool_call.turn->id,
+					   .step = call->step,
+					   .subject = call->id,
+					   .tool = call->name,
+					   .args_ref = call->args_ref,
+					   .operation = call->permission,
+					   .profile = call->profile.v,
+					   .process = e->tool_call.process ? e->tool_call.process->id
+									   : AR_STR_NONE,
+					   .at = call->expires };
 }
 
 static struct ar_neutral_effect body_of(const struct ar_effect *e)
@@ -200,7 +209,7 @@ static struct ar_neutral_effect body_of(const struct ar_effect *e)
 	case AR_EFFECT_MODEL_CANCEL:
 		return (struct ar_neutral_effect){ .step = e->model_cancel };
 	case AR_EFFECT_TOOL_CALL:
-		return tool_call(&e->tool_call);
+		return tool_call(e);
 	case AR_EFFECT_TOOL_CANCEL:
 		return (struct ar_neutral_effect){ .subject = e->tool_cancel };
 	case AR_EFFECT_HOOK_RUN:

@@ -1,7 +1,7 @@
 /* Inputs and effects in a layout that both versions of the core understand: every member of every kind, side
- * by side. neutral.c translates the layout of this version, neutral_flat.c that of versions up to 4231295,
- * which had no unions. The arguments of a command are JSON; what other members point at is shared between
- * the versions. A member that the kind of an effect does not use is left out. */
+ * by side. The neutral.c of each version translates its layout. The arguments of a command are JSON; what
+ * other members point at is shared between the versions. A member that the kind of an effect does not use is
+ * left out. */
 #ifndef AR_NEUTRAL_H
 #define AR_NEUTRAL_H
 

@@ -2,6 +2,7 @@
 #include "trace.h"
 #include "describe.h"
 #include "neutral.h"
+#include "process/record.h"
 
 #include <string.h>
 
@@ -27,8 +28,6 @@ static void add_hash(struct ar_buf *out, const struct ar_hash *hash)
 		ar_buf_addf(out, "%02x", p[i]);
 }
 
-/* Versions up to eb86e4d kept JSON text where this one has structs. */
-#ifdef AR_TEXTS
 static void add_texts(struct ar_buf *out, const char *name, struct ar_texts texts)
 {
 	struct ar_jw w = ar_jw(out);
@@ -51,26 +50,18 @@ static void add_calls(struct ar_buf *out, const struct ar_shape_requested_call_l
 
 static void add_ending(struct ar_buf *out, const struct ar_effect *e)
 {
+	static const struct ar_shape_process_ending unknown;
+	const struct ar_process_record *p = e->kind == AR_EFFECT_TOOL_CALL ? e->tool_call.process : NULL;
+	const struct ar_shape_process_ending *ending;
 	struct ar_jw w = ar_jw(out);
 
-	if (e->kind != AR_EFFECT_TOOL_CALL || !e->tool_call.ending)
+	if (!p || ar_process_is_running(p))
 		return;
+	ending = p->end ? p->end : &unknown;
 	ar_buf_addf(out, "ending ");
-	ar_struct_encode(&ar_shape_process_ending_desc, e->tool_call.ending, e->tool_call.ending->extra_, &w);
+	ar_struct_encode(&ar_shape_process_ending_desc, ending, ending->extra_, &w);
 	ar_buf_addc(out, '\n');
 }
-#else
-#define add_texts add_text
-#define add_calls(out, calls) add_text(out, "uses", *(calls))
-
-static void add_ending(struct ar_buf *out, const struct ar_effect *e)
-{
-	struct ar_neutral_effect n = ar_neutral_from_effect(e);
-
-	if (!ar_str_absent(n.ending))
-		ar_buf_addf(out, "ending %.*s\n", AR_STR_ARG(n.ending));
-}
-#endif
 
 static void add_message(struct ar_buf *out, const struct ar_context_entry *m)
 {

@@ -41,8 +41,7 @@ static void end(struct sim_tool_call *c)
 
 	memcpy(text, c->text, sizeof(text));
 	r.text = ar_str_from(text);
-	sim_say(c->sim, "tool", "%.*s ends with outcome %d", AR_STR_ARG(call->scope.tool_call_id),
-		(int)r.outcome);
+	sim_say(c->sim, "tool", "%.*s ends with outcome %d", AR_STR_ARG(call->tool_call_id), (int)r.outcome);
 	call->source_state = NULL;
 	call_free(c);
 	call->v->on_done(call, &r);
@@ -100,7 +99,7 @@ static void start(struct ar_tool_source *src, struct ar_tool_call *call)
 	c->call = call;
 	call->source_state = c;
 	c->has_asked = !ar_str_absent(call->process_id);
-	sim_say(s, "tool", "%.*s starts, its process is %.*s", AR_STR_ARG(call->scope.tool_call_id),
+	sim_say(s, "tool", "%.*s starts, its process is %.*s", AR_STR_ARG(call->tool_call_id),
 		AR_STR_ARG(call->process_id));
 	ar_list_push(&s->tool_calls, &c->node);
 	sim_actor_start(s, &c->actor, c->has_asked ? SIM_NEVER : s->now + (ar_usec)sim_below(s, 5 * SIM_MS),
@@ -145,7 +144,7 @@ static void ended(struct ar_tool_source *src, struct ar_tool_call *call, const s
 	struct sim *s = AR_CONTAINER_OF(src, struct sim, source);
 	struct sim_tool_call *c = call->source_state;
 
-	sim_say(s, "tool", "%.*s is told of the end of %.*s: %d", AR_STR_ARG(call->scope.tool_call_id),
+	sim_say(s, "tool", "%.*s is told of the end of %.*s: %d", AR_STR_ARG(call->tool_call_id),
 		AR_STR_ARG(r->process_id), (int)r->end->outcome);
 	if (!c || !c->has_asked)
 		sim_fail(s, "an end is told to a call that did not ask");

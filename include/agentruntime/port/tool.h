@@ -68,7 +68,7 @@ struct ar_tool {
 	bool is_assumed; /* with is_destructive: nobody who is believed has said so */
 	bool is_idempotent; /* running it again with the same arguments changes nothing further */
 	bool blocks_interrupt; /* an interruption waits for its end instead of cancelling it */
-	/* All it does happens inside the boundary of scope.profile: one has to be settled and available */
+	/* All it does happens inside the boundary of the call: a profile has to be settled and available */
 	bool is_confined;
 	/* All it does is done by the process it asks for: before that nothing has happened */
 	bool runs_process;
@@ -102,17 +102,6 @@ static inline const struct ar_tool *ar_inventory_find(const struct ar_inventory 
 	}
 	return NULL;
 }
-
-/* Whom a call is for. */
-struct ar_tool_scope {
-	struct ar_str session_id, thread_id, turn_id, tool_call_id;
-	/* What the model asked for once: the same when a lost call is tried again, which has a tool_call_id
-	 * of its own */
-	struct ar_str operation_id;
-	struct ar_str account; /* may be absent */
-	struct ar_str workspace; /* folder that local tools work in, absolute; absent: none */
-	enum ar_sandbox_profile profile; /* that it was allowed to run in; 0: none was settled */
-};
 
 enum ar_tool_outcome {
 	AR_TOOL_OK = 1,
@@ -238,7 +227,14 @@ struct ar_tool_call {
 	const struct ar_tool_call_vtable *v;
 	const struct ar_tool *tool; /* as the source listed it; borrowed until on_done */
 	struct ar_str args; /* JSON object, already valid against the schema */
-	struct ar_tool_scope scope;
+	/* Whom it is for. */
+	struct ar_str session_id, thread_id, turn_id, tool_call_id;
+	/* What the model asked for once: the same when a lost call is tried again, which has a tool_call_id
+	 * of its own */
+	struct ar_str operation_id;
+	struct ar_str account; /* may be absent */
+	struct ar_str workspace; /* folder that local tools work in, absolute; absent: none */
+	enum ar_sandbox_profile profile; /* that it was allowed to run in; 0: none was settled */
 	ar_usec deadline; /* monotonic; the caller cancels then, a source may use it to ask for less */
 	/* Set before start(): its process is there already, from before a restart. The source asks for none
 	 * and waits for process_began and process_ended as if it had */

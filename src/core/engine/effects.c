@@ -124,7 +124,7 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 			ar_step_cancel(l, effect->model_cancel);
 			break;
 		case AR_EFFECT_TOOL_CALL:
-			ar_tool_plan(l, &effect->tool_call);
+			ar_tool_plan(l, effect);
 			break;
 		case AR_EFFECT_TOOL_CANCEL:
 			ar_tool_cancel(l, effect->tool_cancel);

@@ -196,7 +196,7 @@ void ar_steps_release(struct ar_live *l); /* none of them ends in a fact */
 void ar_steps_drop(struct ar_live *l); /* at the end of the process */
 
 /* tool_run.c: the same for tool calls */
-void ar_tool_plan(struct ar_live *l, const struct ar_effect_tool_call *effect);
+void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect); /* TOOL_CALL */
 void ar_tools_begin(struct ar_live *l);
 void ar_tool_cancel(struct ar_live *l, struct ar_str call);
 void ar_tool_answer(struct ar_live *l,

@@ -356,7 +356,7 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect_m
 	s->live = l;
 	s->state = STEP_PLANNED;
 	s->funnel.redactor = l->engine->o.redactor;
-	s->provider = provider_of(&l->engine->o, effect->route);
+	s->provider = provider_of(&l->engine->o, effect->choice.entry->name);
 	s->id = ar_arena_str(a, effect->step);
 	s->is_transcript = effect->is_transcript;
 	s->output.session = ar_live_session_key(l);
@@ -366,7 +366,7 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect_m
 	s->output.ids[AR_SCOPE_MODEL_REQUEST] = ar_arena_str(a, effect->model_request);
 	ar_id_counter(s->id, &s->output.step);
 	s->saved_at = l->engine->o.clock->mono(l->engine->o.clock);
-	s->request = (struct ar_model_request){ .model = ar_arena_str(a, effect->model),
+	s->request = (struct ar_model_request){ .model = ar_arena_str(a, effect->choice.model),
 						.session_id = ar_arena_str(a, l->state.id),
 						.turn_id = s->output.ids[AR_SCOPE_TURN],
 						.step_id = s->id,

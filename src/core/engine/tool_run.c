@@ -8,6 +8,7 @@
 #include "funnel.h"
 #include "identity.h"
 #include "process/process_run.h"
+#include "process/record.h"
 #include "request/delivery.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ struct ar_live_call {
 	enum run_state state;
 	bool is_cancelled, is_late;
 	bool is_without_host; /* it wanted a process, and there is nobody to run one */
-	struct ar_str tool, step;
+	struct ar_str id, tool, step;
 	ar_usec told; /* monotonic: the newest progress */
 	uint64_t tells;
 	struct ar_hash args_hash;
@@ -42,7 +43,7 @@ struct ar_live_call {
 	size_t open_questions; /* to people, who have the time meanwhile */
 	ar_usec left; /* of its own time, then */
 	ar_usec started; /* monotonic */
-	struct ar_tool_end end;
+	struct ar_tool_result result; /* as it goes to the session */
 	struct ar_delivery ended;
 };
 
@@ -56,7 +57,7 @@ static void run_free(struct ar_live_call *r)
 {
 	if (r->has_deadline)
 		ar_timer_stop(&r->deadline);
-	ar_process_unclaim(r->live, r->end.call);
+	ar_process_unclaim(r->live, r->id);
 	ar_list_del(&r->node);
 	r->live->engine->counts.steps--;
 	r->live->engine->counts.calls -= !outlives_us(r);
@@ -86,8 +87,8 @@ static void keep_images(struct ar_live_call *r, const struct ar_tool_result *res
 	for (size_t i = 0; i < result->image_count; i++)
 		images[i] = (struct ar_tool_image){ ar_arena_str(&r->arena, result->images[i].mime),
 						    ar_arena_str(&r->arena, result->images[i].data) };
-	r->end.result.images = images;
-	r->end.result.image_count = result->image_count;
+	r->result.images = images;
+	r->result.image_count = result->image_count;
 }
 
 /* What the call says it is, unless it was we who stopped it for being late. */
@@ -117,16 +118,16 @@ static void keep_boundary(struct ar_live_call *r, const struct ar_tool_result *r
 	violations = ar_arena_alloc(&r->arena, (result->violation_count + 1) * sizeof(*violations));
 	for (size_t i = 0; i < result->violation_count; i++)
 		violations[i] = clean(r, result->violations[i]);
-	r->end.result.profile = result->profile;
-	r->end.result.boundary = kept;
-	r->end.result.violations = violations;
-	r->end.result.violation_count = result->violation_count;
+	r->result.profile = result->profile;
+	r->result.boundary = kept;
+	r->result.violations = violations;
+	r->result.violation_count = result->violation_count;
 }
 
 /* As it goes to the session: the source's memory ends with its callback, and secrets stay out. */
 static void keep_result(struct ar_live_call *r, const struct ar_tool_result *result)
 {
-	r->end.result =
+	r->result =
 		(struct ar_tool_result){ .outcome = outcome_of(r, result),
 					 .text = clean(r, result->text),
 					 .structured = clean(r, result->structured),
@@ -137,7 +138,7 @@ static void keep_result(struct ar_live_call *r, const struct ar_tool_result *res
 					 .advice = clean(r, result->advice),
 					 .retryable = result->retryable };
 	if (r->is_without_host)
-		r->end.result.category = AR_STR("sandbox_unavailable");
+		r->result.category = AR_STR("sandbox_unavailable");
 	keep_images(r, result);
 	keep_boundary(r, result);
 }
@@ -155,10 +156,14 @@ static void run_end(struct ar_live_call *r, const struct ar_tool_result *result)
 	r->has_deadline = false;
 	r->state = RUN_ENDED;
 	keep_result(r, result);
-	r->end.duration_ms = r->started ? (clock->mono(clock) - r->started) / 1000 : 0;
-	r->end.masked = ar_funnel_masked(&r->funnel.counts, &r->arena);
 	r->ended.over = end_delivered;
-	r->ended.request.input = (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &r->end };
+	r->ended.request.input = (struct ar_input){
+		.kind = AR_IN_TOOL_DONE,
+		.tool_done = { .call = r->id,
+			       .result = &r->result,
+			       .masked = ar_funnel_masked(&r->funnel.counts, &r->arena),
+			       .duration_ms = r->started ? (clock->mono(clock) - r->started) / 1000 : 0 }
+	};
 	ar_delivery_send(l, &r->ended);
 }
 
@@ -176,7 +181,7 @@ static void on_progress(struct ar_tool_call *c, const struct ar_tool_progress *p
 	struct ar_redact_counts counts = { 0 };
 	struct ar_arena a = { 0 };
 
-	ar_live_reset_idle(r->live, r->call.scope.turn_id);
+	ar_live_reset_idle(r->live, r->call.turn_id);
 	if (e->is_stopping || (r->tells > 0 && now - r->told < PROGRESS_PAUSE))
 		return;
 	r->told = now;
@@ -186,14 +191,14 @@ static void on_progress(struct ar_tool_call *c, const struct ar_tool_progress *p
 				   PROGRESS_MAX);
 	if (p->percent >= 0)
 		said.percent = (struct ar_opt_num){ .set = true, .v = p->percent };
-	event.event_id = ar_arena_fmt(&a, "evt_%.*s.p%llu",
-				      AR_STR_ARG(ar_str_sub(r->end.call, strlen("tool_"), SIZE_MAX)),
-				      (unsigned long long)++r->tells);
-	event.session_id = r->call.scope.session_id;
-	event.ids[AR_SCOPE_THREAD] = r->call.scope.thread_id;
-	event.ids[AR_SCOPE_TURN] = r->call.scope.turn_id;
+	event.event_id =
+		ar_arena_fmt(&a, "evt_%.*s.p%llu", AR_STR_ARG(ar_str_sub(r->id, strlen("tool_"), SIZE_MAX)),
+			     (unsigned long long)++r->tells);
+	event.session_id = r->call.session_id;
+	event.ids[AR_SCOPE_THREAD] = r->call.thread_id;
+	event.ids[AR_SCOPE_TURN] = r->call.turn_id;
 	event.ids[AR_SCOPE_STEP] = r->step;
-	event.ids[AR_SCOPE_TOOL_CALL] = r->end.call;
+	event.ids[AR_SCOPE_TOOL_CALL] = r->id;
 	ar_follow_push_frame(e->o.follow, ar_live_session_key(r->live), &event);
 	ar_arena_fini(&a);
 }
@@ -203,7 +208,8 @@ struct asked {
 	struct ar_live *live;
 	struct ar_engine_request request;
 	struct ar_arena arena;
-	struct ar_tool_asked asked;
+	struct ar_str call;
+	struct ar_tool_question question;
 };
 
 /* What the store could not take was not asked: the tool goes on without an answer. */
@@ -212,8 +218,8 @@ static void asked_decided(struct ar_engine_request *request)
 	struct asked *q = AR_CONTAINER_OF(request, struct asked, request);
 
 	if (request->status != AR_OK)
-		ar_tool_answer(q->live, &(struct ar_effect_tool_answer){ .call = q->asked.call,
-									 .question = q->asked.question,
+		ar_tool_answer(q->live, &(struct ar_effect_tool_answer){ .call = q->call,
+									 .question = q->question.id,
 									 .decision = AR_STR("cancel") });
 	ar_arena_fini(&q->arena);
 	ar_free(q);
@@ -249,13 +255,15 @@ static void on_question(struct ar_tool_call *c, const struct ar_tool_question *q
 		return;
 	q = ar_new0(sizeof(*q));
 	q->live = r->live;
-	q->asked = (struct ar_tool_asked){ .call = ar_arena_str(&q->arena, r->end.call),
-					   .question = ar_arena_str(&q->arena, question->id),
+	q->call = ar_arena_str(&q->arena, r->id);
+	q->question =
+		(struct ar_tool_question){ .id = ar_arena_str(&q->arena, question->id),
 					   .prompt = ar_arena_str(&q->arena, clean(r, question->prompt)),
 					   .schema = ar_arena_str(&q->arena, clean(r, question->schema)),
 					   .url = ar_arena_str(&q->arena, clean(r, question->url)) };
 	q->request.done = asked_decided;
-	q->request.input = (struct ar_input){ .kind = AR_IN_TOOL_ASKED, .tool_asked = &q->asked };
+	q->request.input = (struct ar_input){ .kind = AR_IN_TOOL_ASKED,
+					      .tool_asked = { .call = q->call, .question = &q->question } };
 	pause(r);
 	ar_inbox_push(r->live, &q->request);
 }
@@ -268,11 +276,11 @@ static void on_process(struct ar_tool_call *c, const struct ar_process_spec *wan
 
 	if (r->live->engine->is_stopping || r->is_cancelled || r->is_late)
 		return;
-	spec.session_id = c->scope.session_id;
-	spec.call_id = c->scope.tool_call_id;
-	spec.workspace = c->scope.workspace;
+	spec.session_id = c->session_id;
+	spec.call_id = c->tool_call_id;
+	spec.workspace = c->workspace;
 	r->is_without_host = !r->live->engine->o.processes;
-	ar_process_launch(r->live, r->end.call, &spec);
+	ar_process_launch(r->live, r->id, &spec);
 }
 
 static void on_process_act(struct ar_tool_call *c, const struct ar_tool_act *asked)
@@ -280,7 +288,7 @@ static void on_process_act(struct ar_tool_call *c, const struct ar_tool_act *ask
 	struct ar_live_call *r = AR_CONTAINER_OF(c, struct ar_live_call, call);
 
 	if (!r->live->engine->is_stopping)
-		ar_process_act(r->live, r->end.call, asked);
+		ar_process_act(r->live, r->id, asked);
 }
 
 static void on_done(struct ar_tool_call *c, const struct ar_tool_result *result)
@@ -303,7 +311,7 @@ static void on_deadline(struct ar_timer *t)
 	r->has_deadline = false;
 	r->is_late = true;
 	if (r->state == RUN_RUNNING &&
-	    !ar_process_end_of(r->live, r->end.call, AR_STR("policy"), AR_STR(AR_PROCESS_TIMEOUT)))
+	    !ar_process_end_of(r->live, r->id, AR_STR("policy"), AR_STR(AR_PROCESS_TIMEOUT)))
 		r->source->v->cancel(r->source, &r->call);
 }
 
@@ -326,7 +334,7 @@ static void claim_process(struct ar_live_call *r)
 {
 	struct ar_live *l = r->live;
 	struct ar_arena a = { 0 };
-	struct ar_str call = ar_arena_str(&a, r->end.call);
+	struct ar_str call = ar_arena_str(&a, r->id);
 
 	ar_tool_process_began(l, call, r->call.process_id);
 	ar_process_claim(l, call);
@@ -376,35 +384,38 @@ static void on_args(struct ar_store_op *op)
 		run_now(r);
 }
 
-void ar_tool_plan(struct ar_live *l, const struct ar_effect_tool_call *effect)
+void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 {
+	const struct ar_turn *turn = effect->tool_call.turn;
+	const struct ar_invocation *call = effect->tool_call.call;
+	const struct ar_process_record *process = effect->tool_call.process;
 	struct ar_live_call *r = ar_new0(sizeof(*r));
 	struct ar_arena *a = &r->arena;
 	struct ar_engine *e = l->engine;
-	ar_usec left = effect->deadline - l->commit.request->input.now;
+	ar_usec left = call->expires - l->commit.request->input.now;
 	struct ar_str session_key;
 
 	r->live = l;
 	r->state = RUN_PLANNED;
 	r->funnel.redactor = e->o.redactor;
-	r->end.call = ar_arena_str(a, effect->call);
-	r->tool = ar_arena_str(a, effect->tool);
-	r->step = ar_arena_str(a, effect->step);
-	ar_ref_parse(effect->args_ref, &session_key, &r->args_hash);
+	r->id = ar_arena_str(a, call->id);
+	r->tool = ar_arena_str(a, call->name);
+	r->step = ar_arena_str(a, call->step);
+	ar_ref_parse(call->args_ref, &session_key, &r->args_hash);
 	r->args = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_args },
 					       .hashes = &r->args_hash,
 					       .count = 1 };
 	r->call = (struct ar_tool_call){ .v = &callbacks,
 					 .deadline = e->o.clock->mono(e->o.clock) + left,
-					 .scope = { .session_id = ar_arena_str(a, l->state.id),
-						    .thread_id = ar_arena_str(a, effect->thread),
-						    .turn_id = ar_arena_str(a, effect->turn),
-						    .tool_call_id = r->end.call,
-						    .operation_id = ar_arena_str(a, effect->operation),
-						    .account = ar_arena_str(a, l->state.account),
-						    .workspace = e->o.workspace,
-						    .profile = effect->profile },
-					 .process_id = ar_arena_str(a, effect->process) };
+					 .session_id = ar_arena_str(a, l->state.id),
+					 .thread_id = ar_arena_str(a, turn->thread),
+					 .turn_id = ar_arena_str(a, turn->id),
+					 .tool_call_id = r->id,
+					 .operation_id = ar_arena_str(a, call->permission),
+					 .account = ar_arena_str(a, l->state.account),
+					 .workspace = e->o.workspace,
+					 .profile = (enum ar_sandbox_profile)call->profile.v,
+					 .process_id = process ? ar_arena_str(a, process->id) : AR_STR_NONE };
 	ar_list_push(&l->calls, &r->node);
 	e->counts.steps++;
 	e->counts.calls += !outlives_us(r);
@@ -412,8 +423,8 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect_tool_call *effect)
 	r->deadline = (struct ar_timer){ .live = l, .fire = on_deadline, .drop = no_deadline };
 	r->has_deadline = true;
 	ar_timer_start(e, &r->deadline, left);
-	if (effect->ending)
-		ar_process_recall(l, effect);
+	if (process && !ar_process_is_running(process))
+		ar_process_recall(l, process);
 }
 
 void ar_tools_begin(struct ar_live *l)
@@ -434,7 +445,7 @@ void ar_tool_cancel(struct ar_live *l, struct ar_str id)
 	AR_LIST_FOR_SAFE (it, &l->calls) {
 		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);
 
-		if (!ar_str_eq(r->end.call, id))
+		if (!ar_str_eq(r->id, id))
 			continue;
 		r->is_cancelled = true;
 		if (r->state == RUN_RUNNING && !ar_process_end_of(l, id, AR_STR("parent_cancellation"),
@@ -448,7 +459,7 @@ static struct ar_live_call *run_find(struct ar_live *l, struct ar_str id)
 	AR_LIST_FOR (it, &l->calls) {
 		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);
 
-		if (ar_str_eq(r->end.call, id))
+		if (ar_str_eq(r->id, id))
 			return r;
 	}
 	return NULL;
@@ -492,7 +503,7 @@ void ar_tool_answer(struct ar_live *l, const struct ar_effect_tool_answer *effec
 	AR_LIST_FOR_SAFE (it, &l->calls) {
 		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);
 
-		if (!ar_str_eq(r->end.call, effect->call) || r->state != RUN_RUNNING)
+		if (!ar_str_eq(r->id, effect->call) || r->state != RUN_RUNNING)
 			continue;
 		resume(r);
 		r->source->v->answer(r->source, &r->call,

@@ -6,8 +6,6 @@
 
 #include "session.h"
 
-struct ar_choice; /* limits/route.h */
-
 struct ar_ids {
 	struct ar_str at[AR_SCOPE_COUNT];
 };
@@ -191,13 +189,8 @@ bool ar_decide_stop_calls(struct ar_decision *d, struct ar_turn *turn); /* false
 void ar_decide_close_calls(struct ar_decision *d, struct ar_turn *turn); /* the turn ends without them */
 
 /* A person decided about a call that waits: it runs when its place has come, or ends. */
-struct ar_call_word {
-	bool is_allowed;
-	struct ar_str permission; /* the fact that says so */
-	struct ar_str reason;
-};
-void ar_call_decided(struct ar_decision *d, struct ar_turn *turn, struct ar_str id,
-		     const struct ar_call_word *word);
+void ar_call_decided(struct ar_decision *d, struct ar_turn *turn, struct ar_str id, bool is_allowed,
+		     struct ar_str reason);
 
 /* A person decided about a call whose end was lost: retry, skip, mark_done. */
 void ar_call_recovered(struct ar_decision *d, struct ar_turn *turn, struct ar_str id);
@@ -213,19 +206,9 @@ void ar_decide_ask_model(struct ar_decision *d, struct ar_turn *turn, int64_t at
 void ar_decide_ask_again(struct ar_decision *d, struct ar_turn *turn); /* after the answers to its calls */
 
 /* One call as it goes out: its fact and its effect. */
-struct ar_model_list {
-	const char *purpose;
-	int64_t attempt;
-	const struct ar_choice *choice;
-	const struct ar_shape_turn_options *options;
-	struct ar_str request_ref;
-	const struct ar_context_entry *messages; /* oldest first */
-	size_t message_count;
-	bool is_transcript;
-	const struct ar_tool *const *tools; /* that the model may call */
-	size_t tool_count;
-};
-void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn, const struct ar_model_list *ask);
+void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn,
+			  struct ar_effect_model_call *call);
+struct ar_str ar_decide_options_json(struct ar_decision *d, const struct ar_shape_turn_options *options);
 struct ar_str ar_decide_model_failed(
 	struct ar_decision *d, const struct ar_turn *turn, const struct ar_step_output *out,
 	const struct ar_model_result *end); /* the ref of what had arrived, or absent */

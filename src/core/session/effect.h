@@ -4,11 +4,14 @@
 #define AR_SESSION_EFFECT_H
 
 #include "inputs.h"
+#include "limits/route.h"
 #include "sandbox.h"
 
 struct ar_context_entry;
+struct ar_invocation;
 struct ar_process_record;
 struct ar_tool;
+struct ar_turn;
 
 enum ar_effect_kind {
 	AR_EFFECT_MODEL_CALL = 1,
@@ -42,24 +45,17 @@ struct ar_hook_part {
 };
 
 struct ar_effect_model_call {
-	struct ar_str thread, turn, step, model_request, options;
-	struct ar_str route; /* name of the entry in policy.models */
-	struct ar_str model; /* what its server calls it */
-	bool can_see; /* it takes images */
+	struct ar_str thread, turn, step, model_request; /* for ar_decide_call_model() to fill */
+	const char *purpose;
+	int64_t attempt;
+	struct ar_choice choice; /* the model */
+	struct ar_str options; /* JSON */
+	struct ar_str request_ref;
 	bool is_transcript; /* the messages after the first are told as one text, to be summarised */
 	const struct ar_context_entry *messages; /* the request, oldest first */
 	size_t message_count;
 	const struct ar_tool *const *tools; /* what the model may call */
 	size_t tool_count;
-};
-
-struct ar_effect_tool_call {
-	struct ar_str thread, turn, step, call;
-	struct ar_str tool, args_ref, operation;
-	enum ar_sandbox_profile profile; /* the boundary that was settled */
-	struct ar_str process; /* the one it has from before; absent: none */
-	const struct ar_shape_process_ending *ending; /* how that one ended; NULL: it runs */
-	ar_usec deadline;
 };
 
 struct ar_effect_tool_answer {
@@ -106,7 +102,11 @@ struct ar_effect {
 	union { /* by kind */
 		struct ar_effect_model_call model_call;
 		struct ar_str model_cancel; /* the step */
-		struct ar_effect_tool_call tool_call;
+		struct {
+			const struct ar_turn *turn;
+			const struct ar_invocation *call;
+			const struct ar_process_record *process; /* that it has from before; NULL: none */
+		} tool_call;
 		struct ar_str tool_cancel; /* the call */
 		struct ar_effect_hook_run hook_run;
 		struct ar_str hook_cancel; /* the run */

@@ -56,19 +56,6 @@ struct ar_step_output {
 	size_t tool_count;
 };
 
-/* How a tool call ended. */
-struct ar_tool_end {
-	struct ar_str call;
-	struct ar_masked masked; /* in all of it */
-	int64_t duration_ms;
-	struct ar_tool_result result; /* without secrets */
-};
-
-/* What a tool asks while it runs; the same words as port/tool.h. */
-struct ar_tool_asked {
-	struct ar_str call, question, prompt, schema, url;
-};
-
 /* A process that a call asked for, before anything of it runs; the same words as port/process.h. */
 struct ar_process_launched {
 	struct ar_str call;
@@ -189,9 +176,17 @@ struct ar_input {
 			/* the process is known to have died while it worked on another session */
 			bool is_bystander;
 		} recover;
-		const struct ar_tool_end *tool_done;
+		struct {
+			struct ar_str call;
+			const struct ar_tool_result *result; /* without secrets */
+			struct ar_masked masked; /* in all of it */
+			int64_t duration_ms;
+		} tool_done;
 		const struct ar_hook_end *hook_done;
-		const struct ar_tool_asked *tool_asked;
+		struct {
+			struct ar_str call;
+			const struct ar_tool_question *question; /* without secrets */
+		} tool_asked;
 		const struct ar_process_launched *process_ready;
 		const struct ar_process_told *process_report;
 		const struct ar_process_over *process_end;

@@ -131,7 +131,7 @@ static struct ar_mcp_call *on_call_request(struct ar_mcp_link *link, struct ar_m
 
 		if (c->request.id == 0)
 			continue;
-		if (found && !ar_str_eq(found->port->scope.session_id, c->port->scope.session_id))
+		if (found && !ar_str_eq(found->port->session_id, c->port->session_id))
 			return NULL;
 		found = found ? found : c;
 	}
@@ -265,7 +265,7 @@ static void start(struct ar_tool_source *base, struct ar_tool_call *port)
 		refuse(s, port, "not_found", "it no longer offers this tool");
 		return;
 	}
-	link = link_get(s, own ? port->scope.session_id : AR_STR_NONE);
+	link = link_get(s, own ? port->session_id : AR_STR_NONE);
 	if (!link) {
 		refuse(s, port, "overloaded", "too many sessions have their own connection; repeat later");
 		return;

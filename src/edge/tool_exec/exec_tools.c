@@ -93,7 +93,6 @@ static int64_t time_of(const struct exec_tools *t, const struct ar_exec_args *w)
 static void request_process(struct exec_tools *t, struct exec_call *c)
 {
 	const struct ar_exec_args *w = &c->args;
-	const struct ar_tool_scope *scope = &c->call->scope;
 
 	c->stage = RUNNING;
 	if (!ar_str_absent(c->call->process_id))
@@ -108,10 +107,7 @@ static void request_process(struct exec_tools *t, struct exec_call *c)
 								   .rows = w->rows,
 								   .columns = w->columns,
 								   .timeout_ms = time_of(t, w),
-								   .profile = scope->profile,
-								   .session_id = scope->session_id,
-								   .call_id = scope->tool_call_id,
-								   .workspace = scope->workspace,
+								   .profile = c->call->profile,
 								   .command = w->command,
 								   .justification = w->justification });
 }
@@ -164,7 +160,7 @@ static const char *read_args(struct exec_tools *t, struct exec_call *c)
 	static const enum ar_tool_act_kind acts[AR_EXEC_KIND_COUNT] = { [AR_EXEC_WRITE] = AR_TOOL_ACT_WRITE,
 									[AR_EXEC_READ] = AR_TOOL_ACT_READ,
 									[AR_EXEC_STOP] = AR_TOOL_ACT_END };
-	struct ar_str workspace = c->call->scope.workspace;
+	struct ar_str workspace = c->call->workspace;
 	const char *fault = NULL;
 	struct ar_json args;
 

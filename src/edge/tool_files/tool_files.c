@@ -56,7 +56,7 @@ static void contained_done(void *arg, const struct ar_contained_end *end)
  * without any boundary stays so. */
 static enum ar_sandbox_profile profile_of(const struct tool_files *t, const struct files_call *f)
 {
-	enum ar_sandbox_profile settled = f->call->scope.profile;
+	enum ar_sandbox_profile settled = f->call->profile;
 	bool is_danger = settled == AR_SANDBOX_DANGER_FULL_ACCESS;
 
 	if (f->kind->writes)
@@ -80,16 +80,16 @@ static void start_call(struct ar_tool_source *s, struct ar_tool_call *call)
 	ar_list_push(&t->calls, &f->node);
 	ar_files_write_request(&(struct ar_files_request){ .tool = call->tool->name,
 							   .args = call->args,
-							   .workspace = call->scope.workspace,
+							   .workspace = call->workspace,
 							   .max_bytes = t->options.max_result_bytes,
 							   .max_ms = t->options.max_ms },
 			       &request);
 	f->contained = ar_contained_start(t->loop, t->sandbox,
 					  &(struct ar_contained_spec){ .program = "agent-files",
 								       .input = ar_buf_str(&request),
-								       .session_id = call->scope.session_id,
-								       .call_id = call->scope.tool_call_id,
-								       .workspace = call->scope.workspace,
+								       .session_id = call->session_id,
+								       .call_id = call->tool_call_id,
+								       .workspace = call->workspace,
 								       .profile = f->profile,
 								       .output_max = AR_FILES_ANSWER_MAX,
 								       .done = contained_done,

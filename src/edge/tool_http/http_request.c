@@ -269,7 +269,7 @@ static void add_header(struct curl_slist **list, const struct ar_http_plan *p, c
 	ar_buf_fini(&line);
 }
 
-struct curl_slist *ar_http_headers(const struct ar_http_plan *p, const struct ar_tool_scope *scope)
+struct curl_slist *ar_http_headers(const struct ar_http_plan *p, const struct ar_tool_call *call)
 {
 	struct curl_slist *list = NULL;
 
@@ -281,10 +281,10 @@ struct curl_slist *ar_http_headers(const struct ar_http_plan *p, const struct ar
 	add_header(&list, p, "User-Agent", AR_STR("agent-runtime/" AR_VERSION));
 	/* The same for every try of one call: a service can distinguish a retry from a second call. */
 	add_header(&list, p, "Idempotency-Key",
-		   ar_str_absent(scope->operation_id) ? scope->tool_call_id : scope->operation_id);
-	add_header(&list, p, "X-AgentRuntime-Session", scope->session_id);
-	add_header(&list, p, "X-AgentRuntime-Turn", scope->turn_id);
-	add_header(&list, p, "X-AgentRuntime-Tool-Call", scope->tool_call_id);
+		   ar_str_absent(call->operation_id) ? call->tool_call_id : call->operation_id);
+	add_header(&list, p, "X-AgentRuntime-Session", call->session_id);
+	add_header(&list, p, "X-AgentRuntime-Turn", call->turn_id);
+	add_header(&list, p, "X-AgentRuntime-Tool-Call", call->tool_call_id);
 	/* Without this a long body would wait for a "100 Continue" that many servers never send. */
 	return curl_slist_append(list, "Expect:");
 }

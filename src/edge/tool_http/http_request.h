@@ -33,7 +33,7 @@ AR_MUST_USE enum ar_status ar_http_url(const struct ar_http_plan *p, struct ar_j
 
 /* Its headers: the declared ones, the ids of the call, and what is missing of the usual ones. The caller
  * frees with curl_slist_free_all. */
-struct curl_slist *ar_http_headers(const struct ar_http_plan *p, const struct ar_tool_scope *scope);
+struct curl_slist *ar_http_headers(const struct ar_http_plan *p, const struct ar_tool_call *call);
 
 AR_END_DECLS
 

@@ -146,7 +146,7 @@ static void start(struct ar_tool_source *base, struct ar_tool_call *c)
 	x->transfer.v = &exchange_vtable;
 	x->transfer.url = can_send ? x->url : "";
 	x->transfer.method = p->http.method;
-	x->transfer.headers = ar_http_headers(&p->http, &c->scope);
+	x->transfer.headers = ar_http_headers(&p->http, c);
 	x->transfer.body = p->http.sends_body ? c->args : AR_STR_NONE;
 	x->transfer.limits = limits_of(p, c);
 	c->source_state = x;

@@ -216,7 +216,7 @@ static void do_call(struct probe *p, struct ar_json command)
 	c->call.v = &call_vtable;
 	c->call.tool = &c->tool;
 	c->call.args = raw(&c->arena, command, "args");
-	c->call.scope.session_id = ar_arena_str(&c->arena, text(command, "session"));
+	c->call.session_id = ar_arena_str(&c->arena, text(command, "session"));
 	c->call.deadline = ms > 0 ? clock->mono(clock) + ms * 1000 : 0;
 	p->source->v->start(p->source, &c->call);
 	c->started = true;

@@ -79,6 +79,13 @@ enum ar_status desk_do(struct desk *d, struct ar_input in)
 	return rc;
 }
 
+void desk_end_call(struct desk *d, struct ar_str call, const struct ar_tool_result *result)
+{
+	struct ar_input in = { .kind = AR_IN_TOOL_DONE, .tool_done = { .call = call, .result = result } };
+
+	assert_int_equal(desk_do(d, in), AR_OK);
+}
+
 void desk_begin(struct desk *d)
 {
 	assert_int_equal(desk_submit(d, "a"), AR_OK);

@@ -23,6 +23,7 @@ int desk_close(void **state);
 /* Decides; the facts are checked against their schemas. */
 enum ar_status desk_do(struct desk *d, struct ar_input in);
 enum ar_status desk_command(struct desk *d, enum ar_command command, const void *args);
+void desk_end_call(struct desk *d, struct ar_str call, const struct ar_tool_result *result);
 enum ar_status desk_submit(struct desk *d, const char *turn); /* text "hello", busyPolicy queue */
 
 /* What a caller gives as JSON, as the shape that the decision gets; NULL: it is refused, and

@@ -435,12 +435,13 @@ static void begin_calls(struct desk *d)
 
 static enum ar_status tool_asks(struct desk *d, const char *schema)
 {
-	struct ar_tool_asked asked = { .call = ((struct ar_invocation *)desk_active(d)->calls.at[0])->id,
-				       .question = AR_STR("q-1"),
-				       .prompt = AR_STR("which?"),
-				       .schema = ar_str_from(schema) };
+	struct ar_tool_question question = { .id = AR_STR("q-1"),
+					     .prompt = AR_STR("which?"),
+					     .schema = ar_str_from(schema) };
+	const struct ar_invocation *call = desk_active(d)->calls.at[0];
 
-	return desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_ASKED, .tool_asked = &asked });
+	return desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_ASKED,
+					     .tool_asked = { .call = call->id, .question = &question } });
 }
 
 static void test_a_lost_tool_takes_its_question_along(void **state)

@@ -69,8 +69,8 @@ static void test_routed_once_per_turn(void **state)
 	assert_true(ar_str_is(route(d)->chain.at[0], "small"));
 	assert_true(ar_str_is(route(d)->chain.at[1], "large"));
 	desk_expect_payload(d, AR_EV_ROUTING_DECIDED, "\"fallbackChain\":[\"small\",\"large\"]");
-	assert_true(ar_str_is(d->decision.effects[0].model_call.route, "first"));
-	assert_true(ar_str_is(d->decision.effects[0].model_call.model, "f"));
+	assert_true(ar_str_is(d->decision.effects[0].model_call.choice.entry->name, "first"));
+	assert_true(ar_str_is(d->decision.effects[0].model_call.choice.model, "f"));
 	fail_with(d, "network", true, 0);
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .due = AR_STR("a") }), AR_OK);
 	desk_expect_all(d, "model.requested");

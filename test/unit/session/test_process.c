@@ -86,10 +86,8 @@ static void end_with(struct desk *d, struct ar_process_end end)
 
 static void end_call(struct desk *d, enum ar_tool_outcome outcome)
 {
-	struct ar_tool_end end = { .call = call_of(d)->id,
-				   .result = { .outcome = outcome, .text = AR_STR("done") } };
-
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &end }), AR_OK);
+	desk_end_call(d, call_of(d)->id,
+		      &(struct ar_tool_result){ .outcome = outcome, .text = AR_STR("done") });
 }
 
 static const struct ar_event *fact(struct desk *d, enum ar_event_type type)
@@ -455,17 +453,16 @@ static void a_call_in_a_boundary_says_so(void **state)
 						       .boundary = AR_STR("{}") };
 	static const struct ar_str violations[] = { { DENIED, sizeof(DENIED) - 1 } };
 	struct desk *d = *state;
-	struct ar_tool_end end = { .result = { .outcome = AR_TOOL_OK,
-					       .text = AR_STR("done"),
-					       .profile = AR_SANDBOX_READ_ONLY,
-					       .boundary = &ready,
-					       .violations = violations,
-					       .violation_count = 1 } };
+	struct ar_tool_result result = { .outcome = AR_TOOL_OK,
+					 .text = AR_STR("done"),
+					 .profile = AR_SANDBOX_READ_ONLY,
+					 .boundary = &ready,
+					 .violations = violations,
+					 .violation_count = 1 };
 	const struct ar_ev_tool_result *p;
 
 	begin(d);
-	end.call = call_of(d)->id;
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &end }), AR_OK);
+	desk_end_call(d, call_of(d)->id, &result);
 	p = fact(d, AR_EV_TOOL_RESULT)->payload;
 	assert_true(ar_str_eq(p->sandbox_ref, fact(d, AR_EV_SANDBOX_APPLIED)->event_id));
 	assert_true(fact(d, AR_EV_SANDBOX_VIOLATION)->sequence < fact(d, AR_EV_TOOL_RESULT)->sequence);
@@ -560,7 +557,7 @@ static void an_end_on_record_is_told_to_the_call(void **state)
 			d->decision.effects[i].kind == AR_EFFECT_TOOL_CALL ? &d->decision.effects[i] : effect;
 	assert_non_null(effect);
 	{
-		struct ar_process_ending e = ar_process_ending_of(effect->tool_call.ending);
+		struct ar_process_ending e = ar_process_ending_of(effect->tool_call.process->end);
 
 		assert_int_equal(e.end.outcome, AR_PROC_EXITED);
 		assert_int_equal(e.end.exit_code, 7);

@@ -41,10 +41,8 @@ static struct ar_invocation *call_of(struct desk *d, size_t i)
 
 static void end_call(struct desk *d, size_t i, enum ar_tool_outcome outcome)
 {
-	struct ar_tool_end end = { .call = call_of(d, i)->id,
-				   .result = { .outcome = outcome, .text = AR_STR("done") } };
-
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &end }), AR_OK);
+	desk_end_call(d, call_of(d, i)->id,
+		      &(struct ar_tool_result){ .outcome = outcome, .text = AR_STR("done") });
 }
 
 static enum ar_status respond(struct desk *d, const char *decision)

@@ -96,10 +96,10 @@ static void start(struct bench *b, const char *tool, const char *args)
 	b->asked = b->acted = b->done = 0;
 	b->call = (struct ar_tool_call){ .v = &callbacks,
 					 .args = ar_str_from(args),
-					 .scope = { .session_id = AR_STR("session_1"),
-						    .tool_call_id = AR_STR("tool_1"),
-						    .workspace = AR_STR("/work"),
-						    .profile = AR_SANDBOX_READ_ONLY } };
+					 .session_id = AR_STR("session_1"),
+					 .tool_call_id = AR_STR("tool_1"),
+					 .workspace = AR_STR("/work"),
+					 .profile = AR_SANDBOX_READ_ONLY };
 	for (size_t i = 0; i < b->source->tool_count; i++) {
 		if (ar_str_is(b->source->tools[i].name, tool))
 			b->call.tool = &b->source->tools[i];

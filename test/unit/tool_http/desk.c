@@ -71,10 +71,10 @@ void desk_start(struct desk *d, const char *args)
 	d->call = (struct ar_tool_call){ .v = &vtable,
 					 .tool = &d->source->tools[0],
 					 .args = ar_str_from(args),
-					 .scope = { .session_id = AR_STR("sess_1"),
-						    .turn_id = AR_STR("turn_2"),
-						    .tool_call_id = AR_STR("toolu_3"),
-						    .operation_id = AR_STR("evt_4") },
+					 .session_id = AR_STR("sess_1"),
+					 .turn_id = AR_STR("turn_2"),
+					 .tool_call_id = AR_STR("toolu_3"),
+					 .operation_id = AR_STR("evt_4"),
 					 .deadline = clock->mono(clock) + 20 * 1000 * 1000 };
 	d->source->v->start(d->source, &d->call);
 	d->has_started = true;

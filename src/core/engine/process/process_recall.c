@@ -26,15 +26,17 @@ static void on_text(struct ar_store_op *op)
 	finish_recall(p);
 }
 
-void ar_process_recall(struct ar_live *l, const struct ar_effect_tool_call *effect)
+void ar_process_recall(struct ar_live *l, const struct ar_process_record *ended)
 {
-	struct ar_live_process *p = ar_process_new(l, effect->call);
+	static const struct ar_shape_process_ending unknown;
+	struct ar_live_process *p = ar_process_new(l, ended->call);
 	struct ar_arena *a = &p->arena;
-	struct ar_process_ending e = ar_process_ending_of(
-		ar_struct_copy(&ar_shape_process_ending_desc, effect->ending, AR_COPY_TEXT, a));
+	struct ar_process_ending e =
+		ar_process_ending_of(ar_struct_copy(&ar_shape_process_ending_desc,
+						    ended->end ? ended->end : &unknown, AR_COPY_TEXT, a));
 	struct ar_str session_key;
 
-	p->id = ar_arena_str(a, effect->process);
+	p->id = ar_arena_str(a, ended->id);
 	p->has_ended = true;
 	p->over.end = e.end;
 	p->over.is_truncated = e.is_truncated;

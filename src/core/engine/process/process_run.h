@@ -21,7 +21,7 @@ void ar_process_end(struct ar_live *l, const struct ar_effect_process_end *effec
 void ar_process_forget(struct ar_live *l, struct ar_str handle);
 
 /* A call begins whose process has ended before: its end is delivered again, from the log. */
-void ar_process_recall(struct ar_live *l, const struct ar_effect_tool_call *effect);
+void ar_process_recall(struct ar_live *l, const struct ar_process_record *ended);
 
 /* The process of a call is to end with it. False: it has none that runs. */
 bool ar_process_end_of(struct ar_live *l, struct ar_str call, struct ar_str by, struct ar_str reason);

@@ -38,7 +38,8 @@ void ar_messages_plan(struct ar_messages *m, const struct ar_effect_model_call *
 	m->list = ar_arena_alloc(a, (count + 1) * sizeof(*m->list));
 	m->is_summary = ar_arena_alloc(a, count + 1);
 	m->images = ar_arena_alloc(a, (count + 1) * sizeof(*m->images));
-	ar_images_plan(m, entries, count, effect->can_see && !effect->is_transcript);
+	ar_images_plan(m, entries, count,
+		       (effect->choice.entry->capabilities & AR_CAN_VISION) && !effect->is_transcript);
 	m->hashes = ar_arena_alloc(a, (count_contents(entries, count) + 1) * sizeof(*m->hashes));
 	for (size_t i = 0; i < count; i++) {
 		struct ar_message *message = &m->list[m->count++];

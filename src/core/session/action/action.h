@@ -177,10 +177,9 @@ void ar_decide_still_waits(struct ar_decision *d, const struct ar_turn *turn);
 void ar_decide_say_waiting(struct ar_decision *d, const struct ar_turn *turn, enum ar_action_type type,
 			   struct ar_str action);
 
-/* continue.c: what an answer means for the asker. `permission` is the permission.resolved
- * fact, absent for other kinds. */
+/* continue.c: what an answer means for the asker. */
 void ar_action_continue(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
-			const struct ar_settlement *s, struct ar_str permission);
+			const struct ar_settlement *s);
 
 /* What an answer brings to prove that the whole question was read, and what is kept of it to
  * check that: both SHA-256 in hex. */

@@ -3,13 +3,12 @@
 #include "limits/budget.h"
 
 typedef void continue_fn(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
-			 const struct ar_settlement *s, struct ar_str permission);
+			 const struct ar_settlement *s);
 
 /* A tool that asked in the middle of its work gets its answer and goes on. */
 static void answer_tool(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
-			const struct ar_settlement *s, struct ar_str permission)
+			const struct ar_settlement *s)
 {
-	(void)permission;
 	(void)turn;
 	if (!ar_str_absent(a->question))
 		ar_decide_effect(d, AR_EFFECT_TOOL_ANSWER)->tool_answer =
@@ -20,34 +19,28 @@ static void answer_tool(struct ar_decision *d, struct ar_turn *turn, const struc
 }
 
 static void decide_call(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
-			const struct ar_settlement *s, struct ar_str permission)
+			const struct ar_settlement *s)
 {
-	ar_call_decided(d, turn, a->call,
-			&(struct ar_call_word){ .is_allowed = ar_action_allows(s->decision),
-						.permission = permission,
-						.reason = s->reason });
+	ar_call_decided(d, turn, a->call, ar_action_allows(s->decision), s->reason);
 }
 
 static void decide_lost(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
-			const struct ar_settlement *s, struct ar_str permission)
+			const struct ar_settlement *s)
 {
-	(void)permission;
 	(void)s;
 	ar_call_recovered(d, turn, a->call);
 }
 
 static void decide_budget(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
-			  const struct ar_settlement *s, struct ar_str permission)
+			  const struct ar_settlement *s)
 {
-	(void)permission;
 	ar_budget_decided(d, turn, a, s->decision);
 }
 
 static void decide_recovery(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
-			    const struct ar_settlement *s, struct ar_str permission)
+			    const struct ar_settlement *s)
 {
 	(void)a;
-	(void)permission;
 	if (!turn->is_lost)
 		return;
 	if (ar_str_is(s->decision, "resume"))
@@ -64,8 +57,8 @@ static continue_fn *const by_type[AR_ACTION_TYPE_COUNT] = {
 };
 
 void ar_action_continue(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
-			const struct ar_settlement *s, struct ar_str permission)
+			const struct ar_settlement *s)
 {
 	if (by_type[a->type])
-		by_type[a->type](d, turn, a, s, permission);
+		by_type[a->type](d, turn, a, s);
 }

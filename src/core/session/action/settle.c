@@ -41,13 +41,13 @@ static int outcome_of(const struct ar_settlement *s)
 					     : AR_PERMISSION_RESOLVED_OUTCOME_DENIED;
 }
 
-static struct ar_str say_permission(struct ar_decision *d, const struct ar_ids *ids,
-				    const struct ar_action *a, const struct ar_settlement *s)
+static void say_permission(struct ar_decision *d, const struct ar_ids *ids, const struct ar_action *a,
+			   const struct ar_settlement *s)
 {
 	bool is_session = ar_str_is(s->decision, "allow_session");
 
 	if (!ar_action_is_about_call(a->type))
-		return AR_STR_NONE;
+		return;
 	ar_decide_emit(d, AR_EV_PERMISSION_RESOLVED, ids,
 		       &(struct ar_ev_permission_resolved){ .outcome = outcome_of(s),
 							    .decision_source = s->source,
@@ -56,17 +56,14 @@ static struct ar_str say_permission(struct ar_decision *d, const struct ar_ids *
 										: AR_STR("once"),
 							    .expires_at = is_session ? s->grant_expires : 0,
 							    .approval_action_id = a->id });
-	return d->events[d->event_count - 1].event_id;
 }
 
-/* Both facts are of one decision, so they are durable together or not at all. Returns the
- * permission fact's id. */
-static struct ar_str say_settled(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a,
-				 const struct ar_settlement *s)
+/* Both facts are of one decision, so they are durable together or not at all. */
+static void say_settled(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a,
+			const struct ar_settlement *s)
 {
 	const struct ar_invocation *call = ar_turn_call(turn, a->call);
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	struct ar_str permission;
 
 	forget_wake(d, a);
 	ids.at[AR_SCOPE_STEP] = call ? call->step : AR_STR_NONE;
@@ -82,9 +79,8 @@ static struct ar_str say_settled(struct ar_decision *d, const struct ar_turn *tu
 			       .channel_id = s->channel,
 			       .actor = s->actor,
 			       .approvals = s->approvals });
-	permission = say_permission(d, &ids, a, s);
+	say_permission(d, &ids, a, s);
 	ar_bridge_answer(d, &ids, s);
-	return permission;
 }
 
 /* Questions of the turn that are open, oldest first. A copy: an answer moves the question to the
@@ -125,10 +121,9 @@ static void go_on(struct ar_decision *d, const struct ar_turn *turn, const struc
 void ar_decide_settle(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 		      const struct ar_settlement *s)
 {
-	struct ar_str permission = say_settled(d, turn, a, s);
-
+	say_settled(d, turn, a, s);
 	go_on(d, turn, a);
-	ar_action_continue(d, turn, a, s, permission);
+	ar_action_continue(d, turn, a, s);
 }
 
 void ar_decide_expire(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a)

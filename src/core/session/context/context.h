@@ -5,11 +5,6 @@
 
 #include "decide.h"
 
-/* System messages of a request: the operator's prompt, the workspace's instructions. Each may be missing. */
-struct ar_instructions {
-	struct ar_str prompt, file; /* refs */
-};
-
 /* ---- select.c ---- */
 
 /* What a thread's next request may carry: its messages, and what was said to the turn while it
@@ -32,6 +27,9 @@ struct ar_selection {
 	size_t skipped; /* older ones that neither go along nor are in the summary */
 	size_t first_new; /* index of the first that the thread's last manifest does not name */
 	int64_t tokens; /* of the whole conversation, estimated: what is skipped counts too */
+	/* Refs of the operator's prompt and of the workspace's instructions, each may be absent: for
+	 * ar_conversation_resolve() to fill. */
+	struct ar_str system[2];
 };
 
 /* Tokens of a text of so many bytes, estimated: a quarter of them, and what frames a message. */
@@ -73,8 +71,7 @@ void ar_conversation_write_messages(struct ar_jw *j, const struct ar_context_ent
 /* A manifest names what is new and the manifest before it, so a long conversation is not stored
  * again with every call. */
 struct ar_str ar_conversation_manifest(struct ar_conversation *c, const struct ar_turn *turn,
-				       const struct ar_selection *s, const struct ar_choice *choice,
-				       const struct ar_instructions *system);
+				       const struct ar_selection *s, const struct ar_choice *choice);
 
 /* A manifest without one before it, that names all that is visible: what the next request continues. */
 struct ar_str ar_conversation_baseline(struct ar_conversation *c);
@@ -85,8 +82,7 @@ struct ar_str ar_conversation_baseline(struct ar_conversation *c);
  * the refs are stored then. */
 struct ar_str ar_decide_instructions(
 	const struct ar_decision *d); /* text of the workspace's file; absent: none, or not for this tenant */
-struct ar_instructions ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn,
-					       const struct ar_selection *s);
+void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, struct ar_selection *s);
 
 /* What a context.resolved says without its estimate, in short: two of the same are the same context. */
 struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str session_key,

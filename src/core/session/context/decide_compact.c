@@ -56,7 +56,7 @@ static size_t first_told(const struct ar_conversation *c, const struct ar_turn *
 	return at;
 }
 
-static struct ar_str request_manifest(struct ar_decision *d, const struct ar_model_list *ask)
+static struct ar_str request_manifest(struct ar_decision *d, const struct ar_effect_model_call *ask)
 {
 	const struct ar_context_entry **told =
 		ar_arena_alloc(d->arena, (ask->message_count + 1) * sizeof(*told));
@@ -66,10 +66,9 @@ static struct ar_str request_manifest(struct ar_decision *d, const struct ar_mod
 		told[i] = &ask->messages[i];
 	ar_jw_open(&j);
 	ar_jw_mstr(&j, "purpose", ar_str_from(ask->purpose));
-	ar_jw_mstr(&j, "provider", ask->choice->entry->provider);
-	ar_jw_mstr(&j, "model", ask->choice->model);
-	ar_jw_key(&j, "options");
-	ar_struct_encode(&ar_shape_turn_options_desc, ask->options, AR_STR_NONE, &j);
+	ar_jw_mstr(&j, "provider", ask->choice.entry->provider);
+	ar_jw_mstr(&j, "model", ask->choice.model);
+	ar_jw_mraw(&j, "options", ask->options);
 	ar_jw_key(&j, "append");
 	ar_conversation_write_messages(&j, told, ask->message_count);
 	ar_jw_close(&j);
@@ -83,15 +82,13 @@ static void ask_for_summary(struct ar_conversation *c, struct ar_turn *turn, int
 	size_t first = first_told(c, turn, visible, stays);
 	struct ar_context_entry *messages = ar_arena_alloc(d->arena, (stays - first + 2) * sizeof(*messages));
 	struct ar_shape_turn_options options = options_of(c, turn);
-	struct ar_choice choice;
-	struct ar_model_list ask = { .purpose = AR_PURPOSE_COMPACTION,
-				     .attempt = attempt,
-				     .choice = &choice,
-				     .options = &options,
-				     .messages = messages,
-				     .is_transcript = true };
+	struct ar_effect_model_call ask = { .purpose = AR_PURPOSE_COMPACTION,
+					    .attempt = attempt,
+					    .options = ar_decide_options_json(d, &options),
+					    .messages = messages,
+					    .is_transcript = true };
 
-	if (ar_limits_route(d, turn, ar_conversation_bytes(c), &choice) == AR_HELD)
+	if (ar_limits_route(d, turn, ar_conversation_bytes(c), &ask.choice) == AR_HELD)
 		return;
 	messages[ask.message_count++] =
 		(struct ar_context_entry){ .role = AR_CONTEXT_SYSTEM,

@@ -41,15 +41,15 @@ static struct ar_shape_omission_list omissions_of(struct ar_conversation *c, con
 	return (struct ar_shape_omission_list){ list, n };
 }
 
-static struct ar_texts instruction_refs(struct ar_decision *d, const struct ar_instructions *in)
+static struct ar_texts instruction_refs(struct ar_decision *d, const struct ar_selection *s)
 {
-	struct ar_str *refs = ar_arena_alloc(d->arena, 2 * sizeof(*refs));
+	struct ar_str *refs = ar_arena_alloc(d->arena, sizeof(s->system));
 	size_t n = 0;
 
-	if (!ar_str_absent(in->prompt))
-		refs[n++] = in->prompt;
-	if (!ar_str_absent(in->file))
-		refs[n++] = in->file;
+	for (size_t i = 0; i < AR_ARRAY_LEN(s->system); i++) {
+		if (!ar_str_absent(s->system[i]))
+			refs[n++] = s->system[i];
+	}
 	return (struct ar_texts){ refs, n };
 }
 
@@ -120,31 +120,28 @@ struct ar_str ar_decide_instructions(const struct ar_decision *d)
 	return ar_decide_is_admitted(d) ? d->input->policy->instructions : AR_STR_NONE;
 }
 
-struct ar_instructions ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn,
-					       const struct ar_selection *s)
+void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, struct ar_selection *s)
 {
 	struct ar_decision *d = c->d;
 	const struct ar_policy *policy = d->input->policy;
 	struct ar_str instructions = ar_decide_instructions(d);
-	struct ar_instructions in = { 0 };
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_ev_context_resolved fact;
 	struct ar_str digest;
 
 	if (!ar_str_empty(policy->system_prompt))
-		in.prompt = ref_of(d, policy->system_prompt);
+		s->system[0] = ref_of(d, policy->system_prompt);
 	if (!ar_str_empty(instructions))
-		in.file = ref_of(d, instructions);
+		s->system[1] = ref_of(d, instructions);
 	fact = (struct ar_ev_context_resolved){ .workspace_refs = workspace_refs(d),
 						.policy_facts = policy_facts(c, turn),
-						.instruction_refs = instruction_refs(d, &in),
+						.instruction_refs = instruction_refs(d, s),
 						.omissions = omissions_of(c, s),
 						.token_estimate = AR_OPT_INT(s->tokens) };
 	digest = ar_context_digest(d->arena, d->session->session_key, &fact);
 	if (ar_str_eq(digest, turn->resolved))
-		return in;
+		return;
 	store(d, policy->system_prompt);
 	store(d, instructions);
 	ar_decide_emit(d, AR_EV_CONTEXT_RESOLVED, &ids, &fact);
-	return in;
 }

@@ -200,8 +200,7 @@ int64_t ar_conversation_bytes(const struct ar_conversation *c)
 }
 
 struct ar_str ar_conversation_manifest(struct ar_conversation *c, const struct ar_turn *turn,
-				       const struct ar_selection *s, const struct ar_choice *choice,
-				       const struct ar_instructions *system)
+				       const struct ar_selection *s, const struct ar_choice *choice)
 {
 	struct ar_jw j = ar_decide_json(c->d);
 
@@ -209,8 +208,8 @@ struct ar_str ar_conversation_manifest(struct ar_conversation *c, const struct a
 	ar_jw_mstr(&j, "base", c->thread->request_ref);
 	ar_jw_mstr(&j, "provider", choice->entry->provider);
 	ar_jw_mstr(&j, "model", choice->model);
-	ar_jw_mstr(&j, "systemRef", system->prompt);
-	ar_jw_mstr(&j, "instructionsRef", system->file);
+	ar_jw_mstr(&j, "systemRef", s->system[0]);
+	ar_jw_mstr(&j, "instructionsRef", s->system[1]);
 	ar_jw_key(&j, "options");
 	ar_struct_encode(&ar_shape_turn_options_desc, ar_turn_options(turn), AR_STR_NONE, &j);
 	ar_jw_mint(&j, "omitted", c->thread->omitted + (int64_t)(ar_conversation_visible(c) + s->skipped));

@@ -27,7 +27,7 @@ static const char *const segment_word[] = {
 
 /* ---- asking ---- */
 
-static struct ar_str options_json(struct ar_decision *d, const struct ar_shape_turn_options *options)
+struct ar_str ar_decide_options_json(struct ar_decision *d, const struct ar_shape_turn_options *options)
 {
 	struct ar_jw w = ar_decide_json(d);
 
@@ -35,33 +35,25 @@ static struct ar_str options_json(struct ar_decision *d, const struct ar_shape_t
 	return ar_decide_json_end(d);
 }
 
-void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn, const struct ar_model_list *ask)
+void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn,
+			  struct ar_effect_model_call *call)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ids.at[AR_SCOPE_STEP] = ar_decide_mint(d, "step", &d->counters.step);
 	ids.at[AR_SCOPE_MODEL_REQUEST] = ar_decide_mint(d, "mreq", &d->counters.request);
 	ar_decide_emit(d, AR_EV_MODEL_REQUESTED, &ids,
-		       &(struct ar_ev_model_requested){ .provider = ask->choice->entry->provider,
-							.model = ask->choice->name,
-							.attempt = ask->attempt,
-							.request_ref = ask->request_ref,
+		       &(struct ar_ev_model_requested){ .provider = call->choice.entry->provider,
+							.model = call->choice.name,
+							.attempt = call->attempt,
+							.request_ref = call->request_ref,
 							.streaming = AR_OPT_BOOL(true),
-							.purpose = ar_str_from(ask->purpose) });
-	ar_decide_effect(d, AR_EFFECT_MODEL_CALL)->model_call =
-		(struct ar_effect_model_call){ .thread = turn->thread,
-					       .turn = turn->id,
-					       .step = ids.at[AR_SCOPE_STEP],
-					       .model_request = ids.at[AR_SCOPE_MODEL_REQUEST],
-					       .route = ask->choice->entry->name,
-					       .model = ask->choice->model,
-					       .options = options_json(d, ask->options),
-					       .can_see = ask->choice->entry->capabilities & AR_CAN_VISION,
-					       .is_transcript = ask->is_transcript,
-					       .messages = ask->messages,
-					       .message_count = ask->message_count,
-					       .tools = ask->tools,
-					       .tool_count = ask->tool_count };
+							.purpose = ar_str_from(call->purpose) });
+	call->thread = turn->thread;
+	call->turn = turn->id;
+	call->step = ids.at[AR_SCOPE_STEP];
+	call->model_request = ids.at[AR_SCOPE_MODEL_REQUEST];
+	ar_decide_effect(d, AR_EFFECT_MODEL_CALL)->model_call = *call;
 }
 
 static void ask_for_answer(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt,
@@ -69,18 +61,18 @@ static void ask_for_answer(struct ar_conversation *c, struct ar_turn *turn, int6
 {
 	struct ar_decision *d = c->d;
 	struct ar_selection s = ar_conversation_select(c);
-	struct ar_instructions system = ar_conversation_resolve(c, turn, &s);
 	struct ar_offers offers = ar_offers_of(d, turn);
-	struct ar_model_list ask = {
-		.purpose = "turn", .attempt = attempt, .choice = choice, .options = ar_turn_options(turn)
-	};
+	struct ar_effect_model_call ask = { .purpose = "turn",
+					    .attempt = attempt,
+					    .choice = *choice,
+					    .options = ar_decide_options_json(d, ar_turn_options(turn)) };
 	struct ar_context_entry *messages = ar_arena_room(d->arena, (s.count + 2) * sizeof(*messages));
-	const struct ar_str told[] = { system.prompt, system.file };
 
-	for (size_t i = 0; i < AR_ARRAY_LEN(told); i++) {
-		if (!ar_str_absent(told[i]))
+	ar_conversation_resolve(c, turn, &s);
+	for (size_t i = 0; i < AR_ARRAY_LEN(s.system); i++) {
+		if (!ar_str_absent(s.system[i]))
 			messages[ask.message_count++] =
-				(struct ar_context_entry){ .role = AR_CONTEXT_SYSTEM, .ref = told[i] };
+				(struct ar_context_entry){ .role = AR_CONTEXT_SYSTEM, .ref = s.system[i] };
 	}
 	for (size_t i = 0; i < s.count; i++) {
 		messages[ask.message_count] = *s.entries[i];
@@ -93,7 +85,7 @@ static void ask_for_answer(struct ar_conversation *c, struct ar_turn *turn, int6
 	ask.tools = ar_offers_keep(d, &offers);
 	ask.tool_count = offers.count;
 	ask.messages = messages;
-	ask.request_ref = ar_conversation_manifest(c, turn, &s, choice, &system);
+	ask.request_ref = ar_conversation_manifest(c, turn, &s, choice);
 	ar_decide_call_model(d, turn, &ask);
 }
 

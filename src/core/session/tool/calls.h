@@ -36,7 +36,7 @@ struct ar_call_failure {
 	bool retryable;
 };
 void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
-			const struct ar_tool_end *end);
+			const struct ar_tool_result *result, int64_t duration_ms);
 void ar_decide_fail_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 			 const struct ar_call_failure *why);
 void ar_decide_refuse_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,

@@ -176,16 +176,16 @@ static void judge(struct ar_decision *d, struct ar_turn *turn, struct ar_invocat
 							  .judgement = &j });
 }
 
-void ar_call_decided(struct ar_decision *d, struct ar_turn *turn, struct ar_str id,
-		     const struct ar_call_word *word)
+void ar_call_decided(struct ar_decision *d, struct ar_turn *turn, struct ar_str id, bool is_allowed,
+		     struct ar_str reason)
 {
 	struct ar_invocation *call = ar_turn_call(turn, id);
 
 	/* Its fact has let it go on; one that is not allowed still waits, and ends here. */
-	if (!call || call->stage != (word->is_allowed ? AR_CALL_ALLOWED : AR_CALL_WAITING))
+	if (!call || call->stage != (is_allowed ? AR_CALL_ALLOWED : AR_CALL_WAITING))
 		return;
-	if (!word->is_allowed)
-		deny(d, turn, call, word->reason, AR_STR_NONE);
+	if (!is_allowed)
+		deny(d, turn, call, reason, AR_STR_NONE);
 	if (!turn->is_lost)
 		ar_decide_advance(d, turn);
 }
@@ -321,39 +321,18 @@ struct ar_str ar_decide_next_call_id(struct ar_decision *d, const struct ar_turn
 	return ar_tool_call_id(d->arena, call->step, (uint32_t)(last % AR_TOOL_CALLS_MAX + 1));
 }
 
-/* The process that it has from before, when the runtime takes it up again. */
-static void add_process(const struct ar_session *s, const struct ar_invocation *call,
-			struct ar_effect_tool_call *effect)
-{
-	static const struct ar_shape_process_ending unknown;
-	const struct ar_process_record *p = ar_session_process_of(s, call->id);
-
-	if (!p)
-		return;
-	effect->process = p->id;
-	if (!ar_process_is_running(p))
-		effect->ending = p->end ? p->end : &unknown;
-}
-
 void ar_decide_run_call(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call)
 {
-	struct ar_effect_tool_call *effect;
+	struct ar_effect *effect;
 
 	if (call->is_client) {
 		ar_decide_wake(d, AR_IN_CALL_DUE, call->id, call->expires);
 		return;
 	}
-	effect = &ar_decide_effect(d, AR_EFFECT_TOOL_CALL)->tool_call;
-	*effect = (struct ar_effect_tool_call){ .thread = turn->thread,
-						.turn = turn->id,
-						.step = call->step,
-						.call = call->id,
-						.tool = call->name,
-						.args_ref = call->args_ref,
-						.operation = call->permission,
-						.profile = (enum ar_sandbox_profile)call->profile.v,
-						.deadline = call->expires };
-	add_process(d->session, call, effect);
+	effect = ar_decide_effect(d, AR_EFFECT_TOOL_CALL);
+	effect->tool_call.turn = turn;
+	effect->tool_call.call = call;
+	effect->tool_call.process = ar_session_process_of(d->session, call->id);
 }
 
 static struct ar_str profile_word(const struct ar_invocation *call)

@@ -112,13 +112,21 @@ static struct ar_texts image_refs(struct ar_decision *d, const struct ar_tool_re
 	return (struct ar_texts){ refs, result->image_count };
 }
 
+/* In what the tool brought; what a client brought was masked with its command. */
+static const struct ar_masked *masked_of(const struct ar_decision *d)
+{
+	static const struct ar_masked nothing;
+
+	return d->input->kind == AR_IN_TOOL_DONE ? &d->input->tool_done.masked : &nothing;
+}
+
 void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
-			const struct ar_tool_end *end)
+			const struct ar_tool_result *result, int64_t duration_ms)
 {
 	struct ar_ids ids = ar_ids_call(d, turn, call);
-	const struct ar_tool_result *result = &end->result;
+	const struct ar_masked *masked = masked_of(d);
 	struct ar_str text = !ar_str_empty(result->text) ? result->text : result->structured;
-	struct answer a = answer_of(d, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text, &end->masked);
+	struct answer a = answer_of(d, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text, masked);
 
 	ar_decide_emit(d, AR_EV_TOOL_RESULT, &ids,
 		       &(struct ar_ev_tool_result){
@@ -136,10 +144,10 @@ void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_i
 			       .changes_ref = ar_str_absent(result->changes)
 						      ? AR_STR_NONE
 						      : ar_decide_content(d, result->changes),
-			       .duration_ms = AR_OPT_INT(end->duration_ms),
+			       .duration_ms = AR_OPT_INT(duration_ms),
 			       .answer_ref = ar_str_eq(a.read, a.whole) ? AR_STR_NONE : a.read,
 			       .answer_bytes = AR_OPT_INT(a.bytes) });
-	ar_decide_masked(d, &ids, a.whole, &end->masked);
+	ar_decide_masked(d, &ids, a.whole, masked);
 }
 
 static struct ar_str failure_text(struct ar_decision *d, const struct ar_call_failure *why)
@@ -154,9 +162,7 @@ void ar_decide_fail_call(struct ar_decision *d, struct ar_turn *turn, struct ar_
 			 const struct ar_call_failure *why)
 {
 	struct ar_ids ids = ar_ids_call(d, turn, call);
-	static const struct ar_masked nothing;
-	const struct ar_masked *masked =
-		d->input->kind == AR_IN_TOOL_DONE ? &d->input->tool_done->masked : &nothing;
+	const struct ar_masked *masked = masked_of(d);
 	struct answer a = answer_of(d, &ids, failure_text(d, why), masked);
 
 	ar_decide_cancel_questions(d, turn, call->id);

@@ -27,7 +27,7 @@ static bool is_schema(const struct ar_decision *d, struct ar_str text)
 }
 
 /* A page is part of what the person reads. */
-static struct ar_str prompt_of(struct ar_decision *d, const struct ar_tool_asked *asked)
+static struct ar_str prompt_of(struct ar_decision *d, const struct ar_tool_question *asked)
 {
 	struct ar_str words =
 		ar_str_empty(asked->prompt) ? AR_STR("The tool asks for an answer.") : asked->prompt;
@@ -39,28 +39,29 @@ static struct ar_str prompt_of(struct ar_decision *d, const struct ar_tool_asked
 			    AR_STR_ARG(ar_arena_excerpt(d->arena, asked->url, PROMPT_MAX)));
 }
 
-static void answer_nothing(struct ar_decision *d, const struct ar_tool_asked *asked)
+static void answer_nothing(struct ar_decision *d)
 {
-	ar_decide_effect(d, AR_EFFECT_TOOL_ANSWER)->tool_answer = (struct ar_effect_tool_answer){
-		.call = asked->call, .question = asked->question, .decision = AR_STR("cancel")
-	};
+	ar_decide_effect(d, AR_EFFECT_TOOL_ANSWER)->tool_answer =
+		(struct ar_effect_tool_answer){ .call = d->input->tool_asked.call,
+						.question = d->input->tool_asked.question->id,
+						.decision = AR_STR("cancel") };
 }
 
 /* Who asks too much, or for what cannot be shown, is told at once that nobody answers. */
 enum ar_status ar_decide_tool_asked(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_tool_asked *asked = d->input->tool_asked;
+	const struct ar_tool_question *asked = d->input->tool_asked.question;
 	bool is_form = !ar_str_absent(asked->schema);
 	struct ar_invocation *call;
 	struct ar_thread *t;
-	struct ar_turn *turn = ar_session_call(d->session, asked->call, &call, &t);
+	struct ar_turn *turn = ar_session_call(d->session, d->input->tool_asked.call, &call, &t);
 
 	(void)err;
 	if (!turn || call->stage != AR_CALL_RUNNING)
 		return AR_OK; /* it has ended meanwhile */
-	if (turn->is_interrupted || count_open(d->session, asked->call) >= QUESTIONS_MAX ||
+	if (turn->is_interrupted || count_open(d->session, call->id) >= QUESTIONS_MAX ||
 	    (is_form && !is_schema(d, asked->schema)) || turn != ar_thread_active(t)) {
-		answer_nothing(d, asked);
+		answer_nothing(d);
 		return AR_OK;
 	}
 	ar_decide_ask(d, turn,
@@ -70,6 +71,6 @@ enum ar_status ar_decide_tool_asked(struct ar_decision *d, struct ar_error *err)
 					.tool = call->name,
 					.prompt = prompt_of(d, asked),
 					.schema = asked->schema,
-					.question = asked->question });
+					.question = asked->id });
 	return AR_OK;
 }

@@ -15,9 +15,8 @@ static const struct {
 };
 
 static void end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
-		     const struct ar_tool_end *end)
+		     const struct ar_tool_result *r, int64_t duration_ms)
 {
-	const struct ar_tool_result *r = &end->result;
 	struct ar_call_failure why = { .category = r->category,
 				       .message = r->message,
 				       .advice = r->advice,
@@ -25,7 +24,7 @@ static void end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invo
 				       .retryable = r->retryable };
 
 	if (r->outcome == AR_TOOL_OK) {
-		ar_decide_end_call(d, turn, call, end);
+		ar_decide_end_call(d, turn, call, r, duration_ms);
 	} else if (r->outcome == AR_TOOL_LOST && !turn->is_interrupted) {
 		ar_decide_lose_call(d, turn, call);
 	} else {
@@ -68,15 +67,15 @@ static void say_boundary(struct ar_decision *d, const struct ar_turn *turn, cons
 
 enum ar_status ar_decide_tool_done(struct ar_decision *d, struct ar_error *err)
 {
-	const struct ar_tool_end *end = d->input->tool_done;
+	const struct ar_tool_result *result = d->input->tool_done.result;
 	struct ar_invocation *call;
 	struct ar_turn *turn;
 
 	(void)err;
-	if (!open_call(d, end->call, &turn, &call))
+	if (!open_call(d, d->input->tool_done.call, &turn, &call))
 		return AR_OK;
-	say_boundary(d, turn, call, &end->result);
-	end_call(d, turn, call, end);
+	say_boundary(d, turn, call, result);
+	end_call(d, turn, call, result, d->input->tool_done.duration_ms);
 	ar_decide_advance(d, turn);
 	return AR_OK;
 }
@@ -104,13 +103,12 @@ enum ar_status ar_decide_report_tool_result(struct ar_decision *d, struct ar_err
 {
 	const struct ar_cmd_report_tool_result_in *in = d->input->command.args;
 	bool is_error = in->status == AR_REPORT_TOOL_RESULT_STATUS_ERROR;
-	struct ar_tool_end end = { .call = in->tool_call_id,
-				   .result = { .outcome = is_error ? AR_TOOL_ERROR : AR_TOOL_OK,
-					       .text = in->output,
-					       .structured = in->structured_content,
-					       .category = in->category,
-					       .message = AR_STR("the client says that it failed"),
-					       .retryable = in->retryable.v } };
+	struct ar_tool_result result = { .outcome = is_error ? AR_TOOL_ERROR : AR_TOOL_OK,
+					 .text = in->output,
+					 .structured = in->structured_content,
+					 .category = in->category,
+					 .message = AR_STR("the client says that it failed"),
+					 .retryable = in->retryable.v };
 	struct ar_thread *t;
 	struct ar_invocation *call;
 	struct ar_turn *turn = ar_session_call(d->session, in->tool_call_id, &call, &t);
@@ -122,8 +120,7 @@ enum ar_status ar_decide_report_tool_result(struct ar_decision *d, struct ar_err
 	if (!open_call(d, in->tool_call_id, &turn, &call))
 		return ar_refuse(err, AR_ERR_ALREADY_RESOLVED, "call %.*s has ended (%.*s)",
 				 AR_STR_ARG(in->tool_call_id), AR_STR_ARG(call->status));
-	end.duration_ms = ar_decide_since(d, call->started) / MILLISECOND;
-	end_call(d, turn, call, &end);
+	end_call(d, turn, call, &result, ar_decide_since(d, call->started) / MILLISECOND);
 	ar_decide_reply(d, AR_CMD_REPORT_TOOL_RESULT,
 			&(struct ar_cmd_report_tool_result_out){
 				.tool_call_id = in->tool_call_id,

@@ -282,10 +282,8 @@ static void ask_for(struct desk *d, const char *args)
 
 static void end_call(struct desk *d, enum ar_tool_outcome outcome)
 {
-	struct ar_tool_end end = { .call = call_of(d)->id,
-				   .result = { .outcome = outcome, .text = AR_STR("done") } };
-
-	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_TOOL_DONE, .tool_done = &end }), AR_OK);
+	desk_end_call(d, call_of(d)->id,
+		      &(struct ar_tool_result){ .outcome = outcome, .text = AR_STR("done") });
 }
 
 static enum ar_status respond(struct desk *d, const char *decision)
@@ -301,7 +299,7 @@ static enum ar_sandbox_profile profile_run(struct desk *d)
 {
 	for (size_t i = 0; i < d->decision.effect_count; i++) {
 		if (d->decision.effects[i].kind == AR_EFFECT_TOOL_CALL)
-			return d->decision.effects[i].tool_call.profile;
+			return (enum ar_sandbox_profile)d->decision.effects[i].tool_call.call->profile.v;
 	}
 	return 0;
 }
