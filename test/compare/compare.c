@@ -49,7 +49,7 @@ static bool is_comparable(const struct ar_input *in)
 	case AR_IN_MODEL_DONE:
 		return in->model_done.output->masked.count == 0;
 	case AR_IN_TOOL_DONE:
-		return in->tool_done->masked.count == 0;
+		return in->tool_done.masked.count == 0;
 	case AR_IN_HOOK_DONE:
 		return in->hook_done->masked.count == 0;
 	case AR_IN_PROCESS_READY:

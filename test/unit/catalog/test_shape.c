@@ -127,6 +127,48 @@ static void test_stored_oddities_are_kept(void **state)
 	assert_text(e.payload_extra, "\"blockers\":[\"odd\"]");
 }
 
+/* Every member of every shape that a fact may hold, with every kind of value: another version may
+ * have written it. It can be read, and an open shape loses nothing of it. */
+static const char *const odd_values[] = { "7", "\"odd\"", "true", "{\"odd\":1}", "[[7],\"odd\"]", "-1.5" };
+
+static void expect_kept(struct fixture *f, enum ar_event_type type, const struct ar_field_desc *field,
+			const struct ar_field_desc *member, const char *value)
+{
+	bool is_open = field->of->extra && member->kind < AR_F_ARRAY && (!member->of || member->of->extra);
+	bool is_list = field->kind == AR_F_ARRAY;
+	struct ar_str text = ar_arena_fmt(&f->arena, "{\"type\":\"%s\",\"payload\":{\"%s\":%s{\"%s\":%s}%s}}",
+					  ar_event_describe(type)->name, field->name, is_list ? "[" : "",
+					  member->name, value, is_list ? "]" : "");
+	struct ar_event e = { 0 };
+	struct ar_str again, part;
+
+	if (ar_event_decode(parse(f, text), &f->arena, &e, &f->err) != AR_OK)
+		fail_msg("%.*s: %s", AR_STR_ARG(text), f->err.msg);
+	again = encoded_event(f, &e);
+	part = ar_arena_fmt(&f->arena, "\"%s\":%s", member->name, value);
+	if (is_open && !memmem(again.p, again.len, part.p, part.len))
+		fail_msg("%.*s became %.*s", AR_STR_ARG(text), AR_STR_ARG(again));
+}
+
+static void test_every_member_of_a_stored_shape_may_be_odd(void **state)
+{
+	struct fixture *f = *state;
+	size_t cases = 0;
+
+	for (int type = 1; type < AR_EV_COUNT; type++) {
+		const struct ar_struct_desc *d = &ar_event_describe((enum ar_event_type)type)->payload;
+
+		for (size_t i = 0; i < d->count; i++) {
+			for (size_t k = 0; d->fields[i].of && k < d->fields[i].of->count; k++) {
+				for (size_t v = 0; v < AR_ARRAY_LEN(odd_values); v++, cases++)
+					expect_kept(f, (enum ar_event_type)type, &d->fields[i],
+						    &d->fields[i].of->fields[k], odd_values[v]);
+			}
+		}
+	}
+	assert_true(cases > 1000);
+}
+
 /* Refused before memory is taken for the entries. */
 static void test_many_entries_are_refused_early(void **state)
 {
@@ -158,6 +200,7 @@ int main(void)
 		codec_test(test_copy_holds_all_of_it),
 		codec_test(test_fill_makes_required_ones_empty),
 		codec_test(test_stored_oddities_are_kept),
+		codec_test(test_every_member_of_a_stored_shape_may_be_odd),
 		codec_test(test_many_entries_are_refused_early),
 	};
 
