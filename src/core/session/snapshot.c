@@ -14,6 +14,8 @@
 #include "channel/channel.h"
 #include "session.h"
 
+#include <string.h>
+
 /* Where the member is, which must have this type. */
 #define AT_TYPE(T, m, type) \
 	(offsetof(struct T, m) + 0 * sizeof(char[_Generic(((struct T *)NULL)->m, type : 1, default : -1)]))
@@ -41,10 +43,10 @@
 		.name = #m, .kind = AR_F_BOOL, .required = true, .offset = offsetof(struct T, m) \
 	}
 #define TIME(T, m) MEMBER(T, m, TIME, ar_usec, NULL)
-#define DESC(T, f) \
-	{ \
-		.fields = f, .count = AR_ARRAY_LEN(f), .size = sizeof(struct T) \
-	}
+/* Of one quota. */
+#define MARK(T, quota) \
+	OPT(T, budget.marks[quota].limit), OPT(T, budget.marks[quota].warned), \
+		OPT(T, budget.marks[quota].blocked)
 
 static const struct ar_field_desc context_fields[] = {
 	INT(ar_context_entry, role),
@@ -191,15 +193,9 @@ static const struct ar_field_desc turn_fields[] = {
 	OPT(ar_turn, compaction.failed),
 	OPT(ar_turn, compaction.budgets),
 	OPT(ar_turn, compaction.overflows),
-	OPT(ar_turn, budget.marks[0].limit),
-	OPT(ar_turn, budget.marks[0].warned),
-	OPT(ar_turn, budget.marks[0].blocked),
-	OPT(ar_turn, budget.marks[1].limit),
-	OPT(ar_turn, budget.marks[1].warned),
-	OPT(ar_turn, budget.marks[1].blocked),
-	OPT(ar_turn, budget.marks[2].limit),
-	OPT(ar_turn, budget.marks[2].warned),
-	OPT(ar_turn, budget.marks[2].blocked),
+	MARK(ar_turn, 0),
+	MARK(ar_turn, 1),
+	MARK(ar_turn, 2),
 	OPT(ar_turn, calls_started),
 	OPT_FLAG(ar_turn, overdue),
 	OPT_FLAG(ar_turn, silent),
@@ -437,15 +433,9 @@ static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, policy_ref),
 	STR(ar_session, environment_ref),
 	RAW(ar_session, limits),
-	OPT(ar_session, budget.marks[0].limit),
-	OPT(ar_session, budget.marks[0].warned),
-	OPT(ar_session, budget.marks[0].blocked),
-	OPT(ar_session, budget.marks[1].limit),
-	OPT(ar_session, budget.marks[1].warned),
-	OPT(ar_session, budget.marks[1].blocked),
-	OPT(ar_session, budget.marks[2].limit),
-	OPT(ar_session, budget.marks[2].warned),
-	OPT(ar_session, budget.marks[2].blocked),
+	MARK(ar_session, 0),
+	MARK(ar_session, 1),
+	MARK(ar_session, 2),
 	INT(ar_session, tasks.completed),
 	INT(ar_session, tasks.failed),
 	INT(ar_session, tasks.cancelled),
@@ -453,130 +443,171 @@ static const struct ar_field_desc session_fields[] = {
 	OPT(ar_session, tasks.timed_out),
 };
 
-static const struct ar_struct_desc context_desc = DESC(ar_context_entry, context_fields);
-static const struct ar_struct_desc step_desc = DESC(ar_step, step_fields);
-static const struct ar_struct_desc hook_desc = DESC(ar_hook_chain, hook_fields);
-static const struct ar_struct_desc run_desc = DESC(ar_run, run_fields);
-static const struct ar_struct_desc edge_desc = DESC(ar_edge, edge_fields);
-static const struct ar_struct_desc sheet_desc = DESC(ar_sheet, sheet_fields);
-static const struct ar_struct_desc task_desc = DESC(ar_task, task_fields);
-static const struct ar_struct_desc turn_desc = DESC(ar_turn, turn_fields);
-static const struct ar_struct_desc call_desc = DESC(ar_invocation, call_fields);
-static const struct ar_struct_desc spent_desc = DESC(ar_spent, spent_fields);
-static const struct ar_struct_desc route_desc = DESC(ar_route, route_fields);
-static const struct ar_struct_desc throttle_desc = DESC(ar_throttle, throttle_fields);
-static const struct ar_struct_desc incident_desc = DESC(ar_incident, incident_fields);
-static const struct ar_struct_desc boundary_desc = DESC(ar_boundary, boundary_fields);
-static const struct ar_struct_desc thread_desc = DESC(ar_thread, thread_fields);
-static const struct ar_struct_desc action_desc = DESC(ar_action, action_fields);
-static const struct ar_struct_desc grant_desc = DESC(ar_grant, grant_fields);
-static const struct ar_struct_desc rule_desc = DESC(ar_permission_rule, rule_fields);
-static const struct ar_struct_desc judged_desc = DESC(ar_judged, judged_fields);
-static const struct ar_struct_desc output_desc = DESC(ar_stored_output, output_fields);
-static const struct ar_struct_desc process_desc = DESC(ar_process_record, process_fields);
-static const struct ar_struct_desc process_input_desc = DESC(ar_process_input, process_input_fields);
-static const struct ar_struct_desc channel_desc = DESC(ar_channel, channel_fields);
-static const struct ar_struct_desc bridged_desc = DESC(ar_bridged, bridged_fields);
-static const struct ar_struct_desc session_desc = DESC(ar_session, session_fields);
+/* A kind of struct in the state. One without parts is the object of its fields. One with parts is an
+ * object that holds its fields as the member `name`, and its parts beside them. */
+struct kind {
+	struct ar_struct_desc fields;
+	const char *name; /* NULL: it has no parts */
+	const struct part *parts;
+	size_t part_count;
+};
+
+enum form {
+	LIST, /* struct ar_vec */
+	FILLED_LIST, /* the same, left out when it is empty */
+	INSIDE, /* the struct itself */
+	POINTED, /* a pointer, left out when NULL; one with parts has its members in the same object */
+	QUEUE, /* struct ar_vec of turns that are among `turns`: their ids */
+};
+
+struct part {
+	const char *name;
+	enum form form;
+	size_t offset;
+	const struct kind *of;
+};
+
+#define FIELDS(T, f) \
+	{ \
+		.fields = f, .count = AR_ARRAY_LEN(f), .size = sizeof(struct T) \
+	}
+#define KIND(T, f) \
+	{ \
+		.fields = FIELDS(T, f) \
+	}
+#define KIND_WITH_PARTS(T, n) \
+	{ \
+		.fields = FIELDS(T, n##_fields), .name = #n, .parts = n##_parts, \
+		.part_count = AR_ARRAY_LEN(n##_parts) \
+	}
+#define PART(T, m, f, k) \
+	{ \
+		.name = #m, .form = f, .offset = offsetof(struct T, m), .of = k \
+	}
+
+static const struct kind context = KIND(ar_context_entry, context_fields);
+static const struct kind step = KIND(ar_step, step_fields);
+static const struct kind hook = KIND(ar_hook_chain, hook_fields);
+static const struct kind run = KIND(ar_run, run_fields);
+static const struct kind edge = KIND(ar_edge, edge_fields);
+static const struct kind sheet = KIND(ar_sheet, sheet_fields);
+static const struct kind call = KIND(ar_invocation, call_fields);
+static const struct kind spent = KIND(ar_spent, spent_fields);
+static const struct kind route = KIND(ar_route, route_fields);
+static const struct kind throttle = KIND(ar_throttle, throttle_fields);
+static const struct kind incident = KIND(ar_incident, incident_fields);
+static const struct kind boundary = KIND(ar_boundary, boundary_fields);
+static const struct kind action = KIND(ar_action, action_fields);
+static const struct kind grant = KIND(ar_grant, grant_fields);
+static const struct kind rule = KIND(ar_permission_rule, rule_fields);
+static const struct kind judged = KIND(ar_judged, judged_fields);
+static const struct kind output = KIND(ar_stored_output, output_fields);
+static const struct kind process_input = KIND(ar_process_input, process_input_fields);
+static const struct kind bridged = KIND(ar_bridged, bridged_fields);
+
+static const struct part task_parts[] = {
+	PART(ar_task, runs, LIST, &run),
+	PART(ar_task, edges, FILLED_LIST, &edge),
+	PART(ar_task, sheet, POINTED, &sheet),
+};
+static const struct kind task = KIND_WITH_PARTS(ar_task, task);
+
+static const struct part turn_parts[] = {
+	PART(ar_turn, steps, LIST, &step),     PART(ar_turn, steers, LIST, &context),
+	PART(ar_turn, calls, LIST, &call),     PART(ar_turn, spent, INSIDE, &spent),
+	PART(ar_turn, route, POINTED, &route), PART(ar_turn, hooks, LIST, &hook),
+	PART(ar_turn, task, POINTED, &task),
+};
+static const struct kind turn = KIND_WITH_PARTS(ar_turn, turn);
+
+static const struct part thread_parts[] = {
+	PART(ar_thread, context, LIST, &context),    PART(ar_thread, boundaries, LIST, &boundary),
+	PART(ar_thread, incidents, LIST, &incident), PART(ar_thread, judged, LIST, &judged),
+	PART(ar_thread, outputs, LIST, &output),     PART(ar_thread, turns, LIST, &turn),
+	PART(ar_thread, queue, QUEUE, NULL),
+};
+static const struct kind thread = KIND_WITH_PARTS(ar_thread, thread);
+
+static const struct part process_parts[] = { PART(ar_process_record, written, LIST, &process_input) };
+static const struct kind process = KIND_WITH_PARTS(ar_process_record, process);
+
+static const struct part channel_parts[] = { PART(ar_channel, open, LIST, &bridged) };
+static const struct kind channel = KIND_WITH_PARTS(ar_channel, channel);
+
+static const struct part session_parts[] = {
+	PART(ar_session, spent, INSIDE, &spent),	PART(ar_session, throttles, LIST, &throttle),
+	PART(ar_session, threads, LIST, &thread),	PART(ar_session, actions, LIST, &action),
+	PART(ar_session, grants, LIST, &grant),		PART(ar_session, rules, LIST, &rule),
+	PART(ar_session, processes, LIST, &process),	PART(ar_session, channels, LIST, &channel),
+	PART(ar_session, declared, FILLED_LIST, &task),
+};
+static const struct kind session = KIND_WITH_PARTS(ar_session, session);
 
 /* ---- writing ---- */
 
-static void write_vec(struct ar_jw *w, const char *name, const struct ar_vec *v,
-		      const struct ar_struct_desc *d)
-{
-	ar_jw_key(w, name);
-	ar_jw_open_array(w);
-	for (size_t i = 0; i < v->count; i++)
-		ar_struct_encode(d, v->at[i], AR_STR_NONE, w);
-	ar_jw_close_array(w);
-}
+static void write_item(struct ar_jw *w, const struct kind *k, const void *item);
+static void write_members(struct ar_jw *w, const struct kind *k, const void *item);
 
-/* Nothing for NULL. */
-static void write_one(struct ar_jw *w, const char *name, const void *item, const struct ar_struct_desc *d)
+static void write_list(struct ar_jw *w, const struct part *p, const struct ar_vec *v)
 {
-	if (!item)
+	if (p->form == FILLED_LIST && v->count == 0)
 		return;
-	ar_jw_key(w, name);
-	ar_struct_encode(d, item, AR_STR_NONE, w);
-}
-
-/* Members of the object that is open. */
-static void write_task(struct ar_jw *w, const struct ar_task *task)
-{
-	ar_jw_key(w, "task");
-	ar_struct_encode(&task_desc, task, AR_STR_NONE, w);
-	write_vec(w, "runs", &task->runs, &run_desc);
-	if (task->edges.count > 0)
-		write_vec(w, "edges", &task->edges, &edge_desc);
-	write_one(w, "sheet", task->sheet, &sheet_desc);
-}
-
-static void write_declared(struct ar_jw *w, const struct ar_session *s)
-{
-	ar_jw_key(w, "declared");
+	ar_jw_key(w, p->name);
 	ar_jw_open_array(w);
-	for (size_t i = 0; i < s->declared.count; i++) {
-		ar_jw_open(w);
-		write_task(w, s->declared.at[i]);
-		ar_jw_close(w);
+	for (size_t i = 0; i < v->count; i++) {
+		if (p->form == QUEUE)
+			ar_jw_str(w, ((const struct ar_turn *)v->at[i])->id);
+		else
+			write_item(w, p->of, v->at[i]);
 	}
 	ar_jw_close_array(w);
 }
 
-static void write_turn(struct ar_jw *w, const struct ar_turn *turn)
+static void write_struct(struct ar_jw *w, const struct part *p, const void *item)
 {
-	ar_jw_open(w);
-	ar_jw_key(w, "turn");
-	ar_struct_encode(&turn_desc, turn, AR_STR_NONE, w);
-	write_vec(w, "steps", &turn->steps, &step_desc);
-	write_vec(w, "steers", &turn->steers, &context_desc);
-	write_vec(w, "calls", &turn->calls, &call_desc);
-	write_one(w, "spent", &turn->spent, &spent_desc);
-	write_one(w, "route", turn->route, &route_desc);
-	write_vec(w, "hooks", &turn->hooks, &hook_desc);
-	if (turn->task)
-		write_task(w, turn->task);
-	ar_jw_close(w);
+	if (!item)
+		return;
+	if (p->of->name) {
+		write_members(w, p->of, item);
+		return;
+	}
+	ar_jw_key(w, p->name);
+	write_item(w, p->of, item);
 }
 
-static void write_thread(struct ar_jw *w, const struct ar_thread *t)
+static const void *pointer_at(const void *member)
 {
-	ar_jw_open(w);
-	ar_jw_key(w, "thread");
-	ar_struct_encode(&thread_desc, t, AR_STR_NONE, w);
-	write_vec(w, "context", &t->context, &context_desc);
-	write_vec(w, "boundaries", &t->boundaries, &boundary_desc);
-	write_vec(w, "incidents", &t->incidents, &incident_desc);
-	write_vec(w, "judged", &t->judged, &judged_desc);
-	write_vec(w, "outputs", &t->outputs, &output_desc);
-	ar_jw_key(w, "turns");
-	ar_jw_open_array(w);
-	for (size_t i = 0; i < t->turns.count; i++)
-		write_turn(w, t->turns.at[i]);
-	ar_jw_close_array(w);
-	ar_jw_key(w, "queue");
-	ar_jw_open_array(w);
-	for (size_t i = 0; i < t->queue.count; i++)
-		ar_jw_str(w, ((const struct ar_turn *)t->queue.at[i])->id);
-	ar_jw_close_array(w);
-	ar_jw_close(w);
+	const void *pointer;
+
+	memcpy(&pointer, member, sizeof(pointer));
+	return pointer;
 }
 
-static void write_process(struct ar_jw *w, const struct ar_process_record *p)
+static void write_members(struct ar_jw *w, const struct kind *k, const void *item)
 {
-	ar_jw_open(w);
-	ar_jw_key(w, "process");
-	ar_struct_encode(&process_desc, p, AR_STR_NONE, w);
-	write_vec(w, "written", &p->written, &process_input_desc);
-	ar_jw_close(w);
+	ar_jw_key(w, k->name);
+	ar_struct_encode(&k->fields, item, AR_STR_NONE, w);
+	for (size_t i = 0; i < k->part_count; i++) {
+		const struct part *p = &k->parts[i];
+		const void *at = (const char *)item + p->offset;
+
+		if (p->form == INSIDE)
+			write_struct(w, p, at);
+		else if (p->form == POINTED)
+			write_struct(w, p, pointer_at(at));
+		else
+			write_list(w, p, at);
+	}
 }
 
-static void write_channel(struct ar_jw *w, const struct ar_channel *c)
+static void write_item(struct ar_jw *w, const struct kind *k, const void *item)
 {
+	if (!k->name) {
+		ar_struct_encode(&k->fields, item, AR_STR_NONE, w);
+		return;
+	}
 	ar_jw_open(w);
-	ar_jw_key(w, "channel");
-	ar_struct_encode(&channel_desc, c, AR_STR_NONE, w);
-	write_vec(w, "open", &c->open, &bridged_desc);
+	write_members(w, k, item);
 	ar_jw_close(w);
 }
 
@@ -584,195 +615,84 @@ void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out)
 {
 	struct ar_jw w = ar_jw(out);
 
-	ar_jw_open(&w);
-	ar_jw_key(&w, "session");
-	ar_struct_encode(&session_desc, s, AR_STR_NONE, &w);
-	write_one(&w, "spent", &s->spent, &spent_desc);
-	write_vec(&w, "throttles", &s->throttles, &throttle_desc);
-	ar_jw_key(&w, "threads");
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < s->threads.count; i++)
-		write_thread(&w, s->threads.at[i]);
-	ar_jw_close_array(&w);
-	write_vec(&w, "actions", &s->actions, &action_desc);
-	write_vec(&w, "grants", &s->grants, &grant_desc);
-	write_vec(&w, "rules", &s->rules, &rule_desc);
-	ar_jw_key(&w, "processes");
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < s->processes.count; i++)
-		write_process(&w, s->processes.at[i]);
-	ar_jw_close_array(&w);
-	ar_jw_key(&w, "channels");
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < s->channels.count; i++)
-		write_channel(&w, s->channels.at[i]);
-	ar_jw_close_array(&w);
-	if (s->declared.count > 0)
-		write_declared(&w, s);
-	ar_jw_close(&w);
+	write_item(&w, &session, s);
 }
 
 /* ---- reading ---- */
 
-static void *read_struct(struct ar_session *s, struct ar_json v, const struct ar_struct_desc *d,
-			 struct ar_error *err)
-{
-	void *item = ar_arena_alloc(&s->arena, d->size);
+static bool read_item(struct ar_session *s, struct ar_json v, const struct kind *k, void *item);
 
-	return ar_struct_decode(d, v, &s->arena, item, NULL, err) == AR_OK ? item : NULL;
-}
-
-static bool read_vec(struct ar_session *s, struct ar_json array, struct ar_vec *v,
-		     const struct ar_struct_desc *d, struct ar_error *err)
+static bool read_list(struct ar_session *s, struct ar_json array, const struct kind *k, struct ar_vec *ret)
 {
 	for (struct ar_json_iter it = ar_json_iter(array); ar_json_next(&it);) {
-		void *item = read_struct(s, it.value, d, err);
+		void *item = ar_arena_alloc(&s->arena, k->fields.size);
 
-		if (!item)
+		ar_vec_push(&s->arena, ret, item);
+		if (!read_item(s, it.value, k, item))
 			return false;
-		ar_vec_push(&s->arena, v, item);
 	}
 	return true;
 }
 
-/* What an older version did not store stays as it is. */
-static bool read_spent(struct ar_session *s, struct ar_json v, struct ar_spent *ret, struct ar_error *err)
+static bool read_queue(struct ar_session *s, struct ar_json ids, struct ar_thread *t)
 {
-	if (ar_json_type(v) != AR_JSON_OBJECT)
-		return true;
-	return ar_struct_decode(&spent_desc, v, &s->arena, ret, NULL, err) == AR_OK;
-}
-
-static bool read_route(struct ar_session *s, struct ar_json v, struct ar_turn *turn, struct ar_error *err)
-{
-	if (ar_json_type(v) != AR_JSON_OBJECT)
-		return true;
-	turn->route = read_struct(s, v, &route_desc, err);
-	return turn->route != NULL;
-}
-
-static struct ar_task *read_task(struct ar_session *s, struct ar_json v, struct ar_error *err)
-{
-	struct ar_task *task = read_struct(s, ar_json_get(v, "task"), &task_desc, err);
-	struct ar_json sheet = ar_json_get(v, "sheet");
-
-	if (!task || !read_vec(s, ar_json_get(v, "runs"), &task->runs, &run_desc, err) ||
-	    !read_vec(s, ar_json_get(v, "edges"), &task->edges, &edge_desc, err))
-		return NULL;
-	if (ar_json_type(sheet) != AR_JSON_OBJECT)
-		return task;
-	task->sheet = read_struct(s, sheet, &sheet_desc, err);
-	return task->sheet ? task : NULL;
-}
-
-static bool read_declared(struct ar_session *s, struct ar_json v, struct ar_error *err)
-{
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
-		struct ar_task *task = read_task(s, it.value, err);
-
-		if (!task || !task->sheet)
-			return false;
-		ar_vec_push(&s->arena, &s->declared, task);
-	}
-	return true;
-}
-
-static bool read_turn(struct ar_session *s, struct ar_thread *t, struct ar_json v, struct ar_error *err)
-{
-	struct ar_turn *turn = read_struct(s, ar_json_get(v, "turn"), &turn_desc, err);
-
-	if (!turn || !read_vec(s, ar_json_get(v, "steps"), &turn->steps, &step_desc, err) ||
-	    !read_vec(s, ar_json_get(v, "steers"), &turn->steers, &context_desc, err) ||
-	    !read_vec(s, ar_json_get(v, "calls"), &turn->calls, &call_desc, err) ||
-	    !read_spent(s, ar_json_get(v, "spent"), &turn->spent, err) ||
-	    !read_route(s, ar_json_get(v, "route"), turn, err) ||
-	    !read_vec(s, ar_json_get(v, "hooks"), &turn->hooks, &hook_desc, err))
-		return false;
-	ar_vec_push(&s->arena, &t->turns, turn);
-	if (ar_json_type(ar_json_get(v, "task")) != AR_JSON_OBJECT)
-		return true;
-	turn->task = read_task(s, v, err);
-	return turn->task != NULL;
-}
-
-static bool read_queue(struct ar_session *s, struct ar_thread *t, struct ar_json v)
-{
-	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
+	for (struct ar_json_iter it = ar_json_iter(ids); ar_json_next(&it);) {
 		struct ar_str id = AR_STR_NONE;
-		struct ar_turn *turn;
+		struct ar_turn *queued;
 
 		ar_json_str(it.value, &id);
-		turn = ar_thread_turn(t, id);
-		if (!turn)
+		queued = ar_thread_turn(t, id);
+		if (!queued)
 			return false;
-		ar_vec_push(&s->arena, &t->queue, turn);
+		ar_vec_push(&s->arena, &t->queue, queued);
 	}
 	return true;
 }
 
-static bool read_thread(struct ar_session *s, struct ar_json v, struct ar_error *err)
+/* `v` is the object of the struct that has the part. What an older version did not store stays as it is. */
+static bool read_part(struct ar_session *s, struct ar_json v, const struct part *p, void *item)
 {
-	struct ar_thread *t = read_struct(s, ar_json_get(v, "thread"), &thread_desc, err);
+	struct ar_json own = ar_json_get(v, p->name);
+	void *at = (char *)item + p->offset, *made;
 
-	if (!t)
+	if (p->form == QUEUE)
+		return read_queue(s, own, item);
+	if (p->form == LIST || p->form == FILLED_LIST)
+		return read_list(s, own, p->of, at);
+	if (ar_json_type(own) != AR_JSON_OBJECT)
+		return true;
+	if (p->form == INSIDE)
+		return read_item(s, own, p->of, at);
+	made = ar_arena_alloc(&s->arena, p->of->fields.size);
+	memcpy(at, &made, sizeof(made));
+	return read_item(s, p->of->name ? v : own, p->of, made);
+}
+
+static bool read_item(struct ar_session *s, struct ar_json v, const struct kind *k, void *item)
+{
+	struct ar_json fields = k->name ? ar_json_get(v, k->name) : v;
+
+	if (ar_struct_decode(&k->fields, fields, &s->arena, item, NULL, NULL) != AR_OK)
 		return false;
-	ar_vec_push(&s->arena, &s->threads, t);
-	if (!read_vec(s, ar_json_get(v, "context"), &t->context, &context_desc, err) ||
-	    !read_vec(s, ar_json_get(v, "boundaries"), &t->boundaries, &boundary_desc, err) ||
-	    !read_vec(s, ar_json_get(v, "incidents"), &t->incidents, &incident_desc, err) ||
-	    !read_vec(s, ar_json_get(v, "judged"), &t->judged, &judged_desc, err) ||
-	    !read_vec(s, ar_json_get(v, "outputs"), &t->outputs, &output_desc, err))
-		return false;
-	for (struct ar_json_iter it = ar_json_iter(ar_json_get(v, "turns")); ar_json_next(&it);) {
-		if (!read_turn(s, t, it.value, err))
+	for (size_t i = 0; i < k->part_count; i++) {
+		if (!read_part(s, v, &k->parts[i], item))
 			return false;
 	}
-	return read_queue(s, t, ar_json_get(v, "queue"));
+	return true;
 }
 
-static bool read_process(struct ar_session *s, struct ar_json v, struct ar_error *err)
+static bool have_sheets(const struct ar_vec *tasks)
 {
-	struct ar_process_record *p = read_struct(s, ar_json_get(v, "process"), &process_desc, err);
-
-	if (!p)
-		return false;
-	ar_vec_push(&s->arena, &s->processes, p);
-	return read_vec(s, ar_json_get(v, "written"), &p->written, &process_input_desc, err);
-}
-
-static bool read_channel(struct ar_session *s, struct ar_json v, struct ar_error *err)
-{
-	struct ar_channel *c = read_struct(s, ar_json_get(v, "channel"), &channel_desc, err);
-
-	if (!c)
-		return false;
-	ar_vec_push(&s->arena, &s->channels, c);
-	return read_vec(s, ar_json_get(v, "open"), &c->open, &bridged_desc, err);
+	for (size_t i = 0; i < tasks->count; i++) {
+		if (!((const struct ar_task *)tasks->at[i])->sheet)
+			return false;
+	}
+	return true;
 }
 
 enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot, struct ar_error *err)
 {
-	bool is_read = true;
-
-	if (ar_struct_decode(&session_desc, ar_json_get(snapshot, "session"), &s->arena, s, NULL, err) !=
-	    AR_OK)
-		return ar_fail_wrap(err, "snapshot");
-	if (!read_spent(s, ar_json_get(snapshot, "spent"), &s->spent, err) ||
-	    !read_vec(s, ar_json_get(snapshot, "throttles"), &s->throttles, &throttle_desc, err))
-		return ar_fail_wrap(err, "snapshot");
-	for (struct ar_json_iter it = ar_json_iter(ar_json_get(snapshot, "threads"));
-	     is_read && ar_json_next(&it);)
-		is_read = read_thread(s, it.value, err);
-	for (struct ar_json_iter it = ar_json_iter(ar_json_get(snapshot, "processes"));
-	     is_read && ar_json_next(&it);)
-		is_read = read_process(s, it.value, err);
-	for (struct ar_json_iter it = ar_json_iter(ar_json_get(snapshot, "channels"));
-	     is_read && ar_json_next(&it);)
-		is_read = read_channel(s, it.value, err);
-	is_read = is_read && read_declared(s, ar_json_get(snapshot, "declared"), err);
-	if (!is_read || !read_vec(s, ar_json_get(snapshot, "actions"), &s->actions, &action_desc, err) ||
-	    !read_vec(s, ar_json_get(snapshot, "grants"), &s->grants, &grant_desc, err) ||
-	    !read_vec(s, ar_json_get(snapshot, "rules"), &s->rules, &rule_desc, err))
+	if (!read_item(s, snapshot, &session, s) || !have_sheets(&s->declared))
 		return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
 			       AR_STR_ARG(s->session_key));
 	s->snapshot_head = s->head;
