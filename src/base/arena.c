@@ -80,6 +80,16 @@ struct ar_texts ar_arena_texts(struct ar_arena *a, struct ar_texts texts)
 	return (struct ar_texts){ copy, texts.count };
 }
 
+struct ar_texts ar_arena_texts_add(struct ar_arena *a, struct ar_texts texts, struct ar_str text)
+{
+	struct ar_str *longer = ar_arena_room(a, (texts.count + 1) * sizeof(*longer));
+
+	if (texts.count > 0)
+		memcpy(longer, texts.at, texts.count * sizeof(*longer));
+	longer[texts.count] = text;
+	return (struct ar_texts){ longer, texts.count + 1 };
+}
+
 struct ar_str ar_arena_join(struct ar_arena *a, const struct ar_str *parts, size_t count)
 {
 	size_t len = 0;

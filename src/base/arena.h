@@ -23,6 +23,9 @@ struct ar_str ar_arena_str(struct ar_arena *a, struct ar_str s); /* NUL-terminat
 
 struct ar_texts ar_arena_texts(struct ar_arena *a, struct ar_texts texts); /* the same for a list */
 
+/* The list and one text more; the texts stay where they are. */
+struct ar_texts ar_arena_texts_add(struct ar_arena *a, struct ar_texts texts, struct ar_str text);
+
 /* The parts one after the other, NUL-terminated: what is made too often for a format string. */
 struct ar_str ar_arena_join(struct ar_arena *a, const struct ar_str *parts, size_t count);
 struct ar_str ar_arena_fmt(struct ar_arena *a, const char *fmt, ...) AR_PRINTF(2, 3);

@@ -48,6 +48,15 @@ struct ar_str ar_str_trim(struct ar_str s, const char *chars)
 	return s;
 }
 
+bool ar_texts_have(struct ar_texts texts, struct ar_str text)
+{
+	for (size_t i = 0; i < texts.count; i++) {
+		if (ar_str_eq(texts.at[i], text))
+			return true;
+	}
+	return false;
+}
+
 struct ar_str ar_str_split(struct ar_str s, char sep, struct ar_str *ret_head)
 {
 	const char *at = s.len ? memchr(s.p, sep, s.len) : NULL;

@@ -87,6 +87,8 @@ bool ar_str_ends(struct ar_str s, struct ar_str suffix);
 /* The part after the first `from` bytes, at most `len` long; clamped to the string. */
 struct ar_str ar_str_sub(struct ar_str s, size_t from, size_t len);
 
+bool ar_texts_have(struct ar_texts texts, struct ar_str text);
+
 /* Splits at the first `sep`: *ret_head is before it, the return value after it (absent when there is
  * none). */
 struct ar_str ar_str_split(struct ar_str s, char sep, struct ar_str *ret_head);

@@ -189,7 +189,7 @@ static void leave_out_questions(const struct ar_channel *c, struct ar_follow_req
 {
 	static const enum ar_event_type questions[] = { AR_EV_ACTION_REQUIRED, AR_EV_PERMISSION_REQUESTED };
 
-	if (ar_channel_can(c->capabilities, AR_CAPABILITY_PERMISSIONS))
+	if (ar_texts_have(c->capabilities, AR_STR(AR_CAPABILITY_PERMISSIONS)))
 		return;
 	if (!r->types)
 		memset(flags, 1, AR_EV_COUNT);

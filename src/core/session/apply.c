@@ -272,15 +272,6 @@ static enum ar_status run_status(struct ar_session *s, const struct ar_event *e,
 
 /* ---- turns and their queue ---- */
 
-static bool has_images(const struct ar_texts *kinds)
-{
-	for (size_t i = 0; i < kinds->count; i++) {
-		if (ar_str_is(kinds->at[i], "image"))
-			return true;
-	}
-	return false;
-}
-
 static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_turn_submitted *p = PAYLOAD(e, turn_submitted);
@@ -301,7 +292,7 @@ static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event
 		turn->options =
 			ar_struct_copy(&ar_shape_turn_options_desc, p->options, AR_COPY_TEXT, &s->arena);
 	turn->people = ar_arena_texts(&s->arena, p->submitted_by);
-	turn->has_images.v = turn->has_images.set = has_images(&p->input_kinds);
+	turn->has_images.v = turn->has_images.set = ar_texts_have(p->input_kinds, AR_STR("image"));
 	turn->submitted = e->time;
 	ar_vec_push(&s->arena, &t->turns, turn);
 	ar_apply_count(&s->counters.turn, turn->id);

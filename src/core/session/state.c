@@ -4,24 +4,12 @@
 
 struct ar_thread *ar_session_thread(const struct ar_session *s, struct ar_str id)
 {
-	for (size_t i = 0; i < s->threads.count; i++) {
-		struct ar_thread *t = s->threads.at[i];
-
-		if (ar_str_eq(t->id, id))
-			return t;
-	}
-	return NULL;
+	return ar_vec_last_with(&s->threads, offsetof(struct ar_thread, id), id);
 }
 
 struct ar_turn *ar_thread_turn(const struct ar_thread *t, struct ar_str id)
 {
-	for (size_t i = t->turns.count; i > 0; i--) {
-		struct ar_turn *turn = t->turns.at[i - 1];
-
-		if (ar_str_eq(turn->id, id))
-			return turn;
-	}
-	return NULL;
+	return ar_vec_last_with(&t->turns, offsetof(struct ar_turn, id), id);
 }
 
 struct ar_turn *ar_session_turn(const struct ar_session *s, struct ar_str id, struct ar_thread **ret_thread)
@@ -55,13 +43,7 @@ struct ar_turn *ar_session_task(const struct ar_session *s, struct ar_str task)
 
 struct ar_task *ar_session_declared(const struct ar_session *s, struct ar_str task)
 {
-	for (size_t i = s->declared.count; i > 0; i--) {
-		struct ar_task *one = s->declared.at[i - 1];
-
-		if (ar_str_eq(one->id, task))
-			return one;
-	}
-	return NULL;
+	return ar_vec_last_with(&s->declared, offsetof(struct ar_task, id), task);
 }
 
 struct ar_task *ar_session_any_task(const struct ar_session *s, struct ar_str task)
@@ -101,24 +83,12 @@ struct ar_turn *ar_thread_active(const struct ar_thread *t)
 
 struct ar_step *ar_turn_step(const struct ar_turn *t, struct ar_str id)
 {
-	for (size_t i = t->steps.count; i > 0; i--) {
-		struct ar_step *step = t->steps.at[i - 1];
-
-		if (ar_str_eq(step->id, id))
-			return step;
-	}
-	return NULL;
+	return ar_vec_last_with(&t->steps, offsetof(struct ar_step, id), id);
 }
 
 struct ar_invocation *ar_turn_call(const struct ar_turn *t, struct ar_str id)
 {
-	for (size_t i = t->calls.count; i > 0; i--) {
-		struct ar_invocation *call = t->calls.at[i - 1];
-
-		if (ar_str_eq(call->id, id))
-			return call;
-	}
-	return NULL;
+	return ar_vec_last_with(&t->calls, offsetof(struct ar_invocation, id), id);
 }
 
 bool ar_turn_has_open_calls(const struct ar_turn *t)

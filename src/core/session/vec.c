@@ -54,3 +54,14 @@ bool ar_vec_find(const struct ar_vec *v, const void *item, size_t *ret_index)
 	}
 	return false;
 }
+
+void *ar_vec_last_with(const struct ar_vec *v, size_t member, struct ar_str text)
+{
+	for (size_t i = v->count; i > 0; i--) {
+		const char *item = v->at[i - 1];
+
+		if (ar_str_eq(*(const struct ar_str *)(const void *)(item + member), text))
+			return v->at[i - 1];
+	}
+	return NULL;
+}

@@ -17,4 +17,7 @@ struct ar_vec ar_vec_copy(
 	const struct ar_vec *v); /* the same items; for loops whose facts change the vector */
 bool ar_vec_find(const struct ar_vec *v, const void *item, size_t *ret_index);
 
+/* The last item whose member at that offset, a struct ar_str, is the text; NULL: none. */
+void *ar_vec_last_with(const struct ar_vec *v, size_t member, struct ar_str text);
+
 #endif

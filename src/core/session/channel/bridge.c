@@ -34,23 +34,19 @@ void ar_bridge_ask(struct ar_decision *d, const struct ar_ids *ids, ar_usec expi
 		const struct ar_channel *c = d->session->channels.at[i];
 
 		if (c->status == AR_CHANNEL_CONNECTED &&
-		    ar_channel_can(c->capabilities, AR_CAPABILITY_PERMISSIONS))
+		    ar_texts_have(c->capabilities, AR_STR(AR_CAPABILITY_PERMISSIONS)))
 			forward(d, c, ids, expires);
 	}
 }
 
 static bool was_asked(const struct ar_channel *c, struct ar_str action)
 {
-	for (size_t i = 0; i < c->open.count; i++) {
-		if (ar_str_eq(((const struct ar_bridged *)c->open.at[i])->action, action))
-			return true;
-	}
-	return false;
+	return ar_vec_last_with(&c->open, offsetof(struct ar_bridged, action), action) != NULL;
 }
 
 void ar_bridge_catch_up(struct ar_decision *d, const struct ar_channel *c, struct ar_texts capabilities)
 {
-	if (!ar_channel_can(capabilities, AR_CAPABILITY_PERMISSIONS))
+	if (!ar_texts_have(capabilities, AR_STR(AR_CAPABILITY_PERMISSIONS)))
 		return;
 	for (size_t i = 0; i < d->session->actions.count; i++) {
 		const struct ar_action *a = d->session->actions.at[i];

@@ -49,9 +49,6 @@ bool ar_channels_left(const struct ar_session *s, ar_usec since);
  * has, and one that is too old. */
 AR_MUST_USE enum ar_status ar_channel_check_shown(const struct ar_decision *d, struct ar_error *err);
 
-/* Whether they have this one. */
-bool ar_channel_can(struct ar_texts capabilities, const char *what);
-
 /* ---- reach.c: how far a peer has come ---- */
 
 /* In the log of a session. Over all sessions a cursor of their feed (core/cursor/places.h); the

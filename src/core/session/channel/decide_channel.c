@@ -107,15 +107,13 @@ static enum ar_status check_age(const struct ar_decision *d, const struct ar_cha
 enum ar_status ar_channel_check_shown(const struct ar_decision *d, struct ar_error *err)
 {
 	struct ar_str shown = d->input->command.token.shown;
+	const struct ar_channel *c;
 
 	if (ar_str_absent(shown))
 		return AR_OK;
-	for (size_t i = 0; i < d->session->channels.count; i++) {
-		const struct ar_channel *c = d->session->channels.at[i];
-
-		if (ar_str_eq(c->token_ref, shown))
-			return check_age(d, c, err);
-	}
+	c = ar_vec_last_with(&d->session->channels, offsetof(struct ar_channel, token_ref), shown);
+	if (c)
+		return check_age(d, c, err);
 	return ar_refuse(
 		err, AR_ERR_RESUME_TOKEN_INVALID,
 		"no channel of session %.*s has this token; leave it out, or connect the channel again",

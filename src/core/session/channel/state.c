@@ -4,22 +4,7 @@
 
 struct ar_channel *ar_session_channel(const struct ar_session *s, struct ar_str id)
 {
-	for (size_t i = 0; i < s->channels.count; i++) {
-		struct ar_channel *c = s->channels.at[i];
-
-		if (ar_str_eq(c->id, id))
-			return c;
-	}
-	return NULL;
-}
-
-bool ar_channel_can(struct ar_texts capabilities, const char *what)
-{
-	for (size_t i = 0; i < capabilities.count; i++) {
-		if (ar_str_is(capabilities.at[i], what))
-			return true;
-	}
-	return false;
+	return ar_vec_last_with(&s->channels, offsetof(struct ar_channel, id), id);
 }
 
 bool ar_channels_are_of_all(const struct ar_session *s)

@@ -1,8 +1,6 @@
 /* Chains: the handlers of one hook point that were asked about one thing, and what they came to. Pure. */
 #include "hook/hooks.h"
 
-#include <string.h>
-
 #define DECISION(word) AR_HOOK_COMPLETED_DECISION_##word
 
 /* ---- finding ---- */
@@ -53,32 +51,8 @@ bool ar_hook_blocks(const struct ar_hook_chain *chain)
 
 struct ar_hook_chain *ar_turn_hook_run(const struct ar_turn *turn, struct ar_str run)
 {
-	for (size_t i = 0; i < turn->hooks.count; i++) {
-		if (!ar_str_absent(run) && ar_str_eq(chain_at(turn, i)->run, run))
-			return chain_at(turn, i);
-	}
-	return NULL;
-}
-
-bool ar_hook_has_asked(const struct ar_hook_chain *chain, struct ar_str handler)
-{
-	for (size_t i = 0; i < chain->done.count; i++) {
-		if (ar_str_eq(chain->done.at[i], handler))
-			return true;
-	}
-	return false;
-}
-
-/* ---- lists of names ---- */
-
-static struct ar_texts append(struct ar_arena *a, struct ar_texts list, struct ar_str name)
-{
-	struct ar_str *longer = ar_arena_alloc(a, (list.count + 1) * sizeof(*longer));
-
-	if (list.count > 0)
-		memcpy(longer, list.at, list.count * sizeof(*longer));
-	longer[list.count] = name;
-	return (struct ar_texts){ longer, list.count + 1 };
+	return ar_str_absent(run) ? NULL
+				  : ar_vec_last_with(&turn->hooks, offsetof(struct ar_hook_chain, run), run);
 }
 
 void ar_hook_follow(struct ar_turn *turn, struct ar_str before, struct ar_str now)
@@ -98,7 +72,7 @@ struct ar_texts ar_hook_refs(struct ar_decision *d, const struct ar_turn *turn,
 		const struct ar_hook_chain *chain = chain_at(turn, i);
 
 		for (size_t n = 0; ar_str_eq(chain->subject, call->id) && n < chain->runs.count; n++)
-			all = append(d->arena, all, chain->runs.at[n]);
+			all = ar_arena_texts_add(d->arena, all, chain->runs.at[n]);
 	}
 	return all;
 }
@@ -131,8 +105,8 @@ struct ar_hook_chain *ar_hook_take_started(const struct ar_hook_place *at, const
 
 static void close_run(const struct ar_hook_place *at, struct ar_hook_chain *chain)
 {
-	chain->done = append(at->arena, chain->done, chain->handler);
-	chain->runs = append(at->arena, chain->runs, chain->run);
+	chain->done = ar_arena_texts_add(at->arena, chain->done, chain->handler);
+	chain->runs = ar_arena_texts_add(at->arena, chain->runs, chain->run);
 	chain->tries = 0;
 }
 

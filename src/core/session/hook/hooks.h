@@ -46,7 +46,6 @@ struct ar_hook_chain *ar_hook_said(const struct ar_turn *turn, const struct ar_i
 bool ar_hook_is_open(const struct ar_turn *turn, const struct ar_invocation *call, enum ar_hook_point point);
 bool ar_hook_blocks(const struct ar_hook_chain *chain); /* NULL does not */
 struct ar_hook_chain *ar_turn_hook_run(const struct ar_turn *turn, struct ar_str run); /* an open one */
-bool ar_hook_has_asked(const struct ar_hook_chain *chain, struct ar_str handler);
 
 /* A call that is tried again has another id: what was said about it stays said. `now` lives as
  * long as the state. */

@@ -4,24 +4,12 @@
 
 struct ar_process_record *ar_session_process(const struct ar_session *s, struct ar_str id)
 {
-	for (size_t i = s->processes.count; i > 0; i--) {
-		struct ar_process_record *p = s->processes.at[i - 1];
-
-		if (ar_str_eq(p->id, id))
-			return p;
-	}
-	return NULL;
+	return ar_vec_last_with(&s->processes, offsetof(struct ar_process_record, id), id);
 }
 
 struct ar_process_record *ar_session_process_of(const struct ar_session *s, struct ar_str call)
 {
-	for (size_t i = s->processes.count; i > 0; i--) {
-		struct ar_process_record *p = s->processes.at[i - 1];
-
-		if (ar_str_eq(p->call, call))
-			return p;
-	}
-	return NULL;
+	return ar_vec_last_with(&s->processes, offsetof(struct ar_process_record, call), call);
 }
 
 bool ar_process_is_running(const struct ar_process_record *p)
