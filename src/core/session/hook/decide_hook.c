@@ -5,7 +5,6 @@
 #include "hook.h"
 #include "permission/permission.h"
 
-#define DECISION(word) AR_HOOK_COMPLETED_DECISION_##word
 #define PREVIEW_MAX 200
 #define MESSAGE_MAX 1024
 
@@ -194,7 +193,7 @@ static struct ar_str sizes_of(struct ar_decision *d, const struct ar_str *texts,
 static struct ar_str new_output(struct ar_decision *d, const struct ar_hook_chain *chain,
 				const struct ar_invocation *call, const struct ar_hook_answer *a)
 {
-	bool objects = a->decision == DECISION(BLOCK) || a->decision == DECISION(DENY);
+	bool objects = ar_hook_objects(a->decision);
 	struct ar_str before = ar_decide_text(d, call->answer_ref);
 	struct ar_buf text = { 0 };
 	struct ar_str kept;
@@ -216,20 +215,11 @@ static struct ar_str new_output(struct ar_decision *d, const struct ar_hook_chai
 /* A reason to go on is context for the model, too. */
 static void add_reason(struct ar_hook_answer *a)
 {
-	bool objects = a->decision == DECISION(BLOCK) || a->decision == DECISION(DENY);
-
-	if (!objects || a->context_count == AR_ARRAY_LEN(a->contexts))
+	if (!ar_hook_objects(a->decision) || a->context_count == AR_ARRAY_LEN(a->contexts))
 		return;
 	for (size_t i = a->context_count++; i > 0; i--)
 		a->contexts[i] = a->contexts[i - 1];
 	a->contexts[0] = ar_str_empty(a->reason) ? AR_STR("You are not done yet. Go on.") : a->reason;
-}
-
-static struct ar_str original_input(const struct ar_turn *turn, const struct ar_invocation *call)
-{
-	if (call)
-		return call->args_ref;
-	return ar_str_absent(turn->updated_input_ref) ? turn->input_ref : turn->updated_input_ref;
 }
 
 static void complete(struct ar_decision *d, struct ar_turn *turn, struct ar_hook_chain *chain,
@@ -261,7 +251,7 @@ static void complete(struct ar_decision *d, struct ar_turn *turn, struct ar_hook
 	if (!ar_str_absent(a->input)) {
 		p.updated_input_ref = ar_decide_content(d, a->input);
 		p.updated_input_bytes = AR_OPT_INT((int64_t)a->input.len);
-		p.original_input_ref = original_input(turn, call);
+		p.original_input_ref = call ? call->args_ref : ar_hook_prompt(turn);
 	}
 	if (!ar_str_absent(output)) {
 		p.updated_tool_output_ref = ar_decide_content(d, output);
@@ -307,7 +297,7 @@ static void take_end(struct ar_decision *d, struct ar_turn *turn, struct ar_hook
 	}
 	if (end->outcome == AR_HOOK_BLOCKED) {
 		complete(d, turn, chain,
-			 &(struct ar_hook_answer){ .decision = DECISION(BLOCK),
+			 &(struct ar_hook_answer){ .decision = AR_HOOK_COMPLETED_DECISION_BLOCK,
 						   .reason = ar_str_utf8_prefix(end->output, MESSAGE_MAX) });
 		return;
 	}

@@ -122,8 +122,7 @@ static void write_surroundings(struct document *doc, const struct ar_turn *turn,
 
 static void write_prompt(struct document *doc, const struct ar_turn *turn)
 {
-	struct ar_str ref =
-		ar_str_absent(turn->updated_input_ref) ? turn->input_ref : turn->updated_input_ref;
+	struct ar_str ref = ar_hook_prompt(turn);
 
 	ar_jw_key(&doc->w, "prompt");
 	ar_jw_open(&doc->w);

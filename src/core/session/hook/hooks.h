@@ -2,8 +2,7 @@
  * to. Handlers of one point are asked one after another, in the order declared; each sees what
  * the one before made of the input. Pure: the asking itself is an effect.
  *
- * Every run has two facts, hook.started and its end. What they came to so far is a chain
- * (state.h): the same functions build it from an answer that has just come and from the log. */
+ * Every run has two facts, hook.started and its end. What they came to so far is a chain (state_turn.h). */
 #ifndef AR_SESSION_HOOKS_H
 #define AR_SESSION_HOOKS_H
 
@@ -41,11 +40,16 @@ struct ar_str ar_hook_subject(const struct ar_turn *turn, const struct ar_invoca
 			      enum ar_hook_point point);
 
 /* NULL: nobody was asked. */
+struct ar_hook_chain *ar_hook_chain(const struct ar_turn *turn, int64_t point, struct ar_str subject);
 struct ar_hook_chain *ar_hook_said(const struct ar_turn *turn, const struct ar_invocation *call,
 				   enum ar_hook_point point);
 bool ar_hook_is_open(const struct ar_turn *turn, const struct ar_invocation *call, enum ar_hook_point point);
+bool ar_hook_objects(int64_t decision); /* enum ar_hook_completed_decision */
 bool ar_hook_blocks(const struct ar_hook_chain *chain); /* NULL does not */
 struct ar_hook_chain *ar_turn_hook_run(const struct ar_turn *turn, struct ar_str run); /* an open one */
+
+/* The ref of what the turn was asked, as handlers left it so far. */
+struct ar_str ar_hook_prompt(const struct ar_turn *turn);
 
 /* A call that is tried again has another id: what was said about it stays said. `now` lives as
  * long as the state. */
@@ -54,19 +58,6 @@ void ar_hook_follow(struct ar_turn *turn, struct ar_str before, struct ar_str no
 /* Refs of all that ran for the call. */
 struct ar_texts ar_hook_refs(struct ar_decision *d, const struct ar_turn *turn,
 			     const struct ar_invocation *call);
-
-/* Where a fact about a run is taken up. */
-struct ar_hook_place {
-	struct ar_arena *arena;
-	struct ar_json_parser *json;
-	struct ar_turn *turn;
-	struct ar_vec *context; /* the conversation */
-};
-struct ar_hook_chain *ar_hook_take_started(const struct ar_hook_place *at, const struct ar_event *e);
-void ar_hook_take_completed(const struct ar_hook_place *at, struct ar_hook_chain *chain,
-			    const struct ar_ev_hook_completed *p);
-void ar_hook_take_failed(const struct ar_hook_place *at, struct ar_hook_chain *chain,
-			 const struct ar_ev_hook_failed *p);
 
 /* ---- answer.c: what a handler said, in the runtime's words ---- */
 
