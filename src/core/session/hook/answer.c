@@ -1,5 +1,6 @@
 /* What a handler said, read strictly: a word that means nothing here is an error, so that a slip
  * in a handler never passes for consent. Pure. */
+#include "describe.h"
 #include "hook/hooks.h"
 
 #define REASON_MAX 1024
@@ -36,18 +37,6 @@ static const struct {
 	[MEMBER_AUDIT] = { "auditRefs", 0 },
 };
 
-static const struct {
-	const char *name;
-	int decision;
-	unsigned points;
-} decisions[] = {
-	{ "continue", AR_HOOK_COMPLETED_DECISION_CONTINUE, 0 },
-	{ "block", AR_HOOK_COMPLETED_DECISION_BLOCK, 0 },
-	{ "allow", AR_HOOK_COMPLETED_DECISION_ALLOW, 0 },
-	{ "deny", AR_HOOK_COMPLETED_DECISION_DENY, 0 },
-	{ "ask", AR_HOOK_COMPLETED_DECISION_ASK, AT(PRE_TOOL_USE) | AT(PERMISSION_REQUEST) },
-};
-
 static bool means_something(unsigned points, enum ar_hook_point point)
 {
 	return points == 0 || (points & 1u << point);
@@ -66,20 +55,14 @@ static struct ar_str trimmed(struct ar_str s)
 
 static struct ar_str printed(struct ar_decision *d, struct ar_json v)
 {
-	struct ar_buf text = { 0 };
-	struct ar_str kept;
-
-	ar_json_print(v, &text);
-	kept = ar_arena_str(d->arena, ar_buf_str(&text));
-	ar_buf_fini(&text);
-	return kept;
+	ar_decide_json(d);
+	ar_json_print(v, &d->scratch);
+	return ar_decide_json_end(d);
 }
 
 struct ar_str ar_hook_text_parts(struct ar_decision *d, struct ar_str text)
 {
-	struct ar_buf parts = { 0 };
-	struct ar_jw w = ar_jw(&parts);
-	struct ar_str kept;
+	struct ar_jw w = ar_decide_json(d);
 
 	ar_jw_open_array(&w);
 	ar_jw_open(&w);
@@ -87,26 +70,20 @@ struct ar_str ar_hook_text_parts(struct ar_decision *d, struct ar_str text)
 	ar_jw_mstr(&w, "text", text);
 	ar_jw_close(&w);
 	ar_jw_close_array(&w);
-	kept = ar_arena_str(d->arena, ar_buf_str(&parts));
-	ar_buf_fini(&parts);
-	return kept;
+	return ar_decide_json_end(d);
 }
 
 /* ---- member by member; each false when the value is not what it should be ---- */
 
 static bool read_decision(struct ar_json v, enum ar_hook_point point, struct ar_hook_answer *ret)
 {
-	struct ar_str word;
+	struct ar_str word = AR_STR_NONE;
 
-	if (!ar_json_str(v, &word))
-		return false;
-	for (size_t i = 0; i < AR_ARRAY_LEN(decisions); i++) {
-		if (!ar_str_is(word, decisions[i].name))
-			continue;
-		ret->decision = decisions[i].decision;
-		return means_something(decisions[i].points, point);
-	}
-	return false;
+	ar_json_str(v, &word);
+	ret->decision = ar_enum_find(&ar_hook_completed_decision_desc, word);
+	if (ret->decision == AR_HOOK_COMPLETED_DECISION_ASK)
+		return means_something(AT(PRE_TOOL_USE) | AT(PERMISSION_REQUEST), point);
+	return ret->decision != 0;
 }
 
 static bool read_input(struct ar_decision *d, struct ar_json v, enum ar_hook_point point,

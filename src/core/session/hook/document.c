@@ -6,34 +6,20 @@
 #include "permission/permission.h"
 #include "describe.h"
 
-#include <string.h>
+#define TEXTS_MAX 4 /* contents of one document beside the arguments of its calls */
 
 /* The document on its way: literal pieces and contents in turn. */
 struct document {
 	struct ar_decision *d;
 	struct ar_jw w;
-	struct ar_hook_part *parts;
-	size_t count, room;
+	struct ar_hook_part *parts; /* room for all */
+	size_t count;
 };
-
-static struct ar_hook_part *next_part(struct document *doc)
-{
-	if (doc->count == doc->room) {
-		size_t larger = doc->room ? doc->room * 2 : 16;
-		struct ar_hook_part *grown = ar_arena_alloc(doc->d->arena, larger * sizeof(*grown));
-
-		if (doc->count > 0)
-			memcpy(grown, doc->parts, doc->count * sizeof(*grown));
-		doc->parts = grown;
-		doc->room = larger;
-	}
-	return &doc->parts[doc->count++];
-}
 
 /* What was written since the last content becomes a literal piece. */
 static void cut(struct document *doc)
 {
-	next_part(doc)->literal = ar_decide_json_end(doc->d);
+	doc->parts[doc->count++].literal = ar_decide_json_end(doc->d);
 	ar_buf_clear(&doc->d->scratch);
 }
 
@@ -43,7 +29,7 @@ static void content(struct document *doc, const char *name, struct ar_str ref, e
 		return;
 	ar_jw_key(&doc->w, name);
 	cut(doc);
-	*next_part(doc) = (struct ar_hook_part){ .ref = ref, .form = form };
+	doc->parts[doc->count++] = (struct ar_hook_part){ .ref = ref, .form = form };
 	ar_jw_raw(&doc->w, AR_STR("")); /* a value stands there: a comma is due */
 }
 
@@ -194,7 +180,8 @@ void ar_hook_document(struct ar_decision *d, const struct ar_turn *turn, const s
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_offers offers = call ? ar_offers_of(d, turn) : (struct ar_offers){ 0 };
 	struct ar_invocation shown = call ? ar_call_as_offered(call, &offers) : (struct ar_invocation){ 0 };
-	struct document doc = { .d = d };
+	size_t parts = 2 * (TEXTS_MAX + turn->calls.count) + 1;
+	struct document doc = { .d = d, .parts = ar_arena_alloc(d->arena, parts * sizeof(*doc.parts)) };
 
 	call = call ? &shown : NULL;
 	if (call)
