@@ -499,7 +499,7 @@ export interface TaskAttemptCompletedPayload {
 /** An attempt ended without success. */
 export interface TaskAttemptFailedPayload {
   /** How it ended. */
-  status: "failed" | "timed_out" | "cancelled" | "lost";
+  status: "failed" | "cancelled" | "timed_out" | "lost";
   /** Whether another attempt may help. */
   retryable: boolean;
   /** Category of the failure. */

@@ -83,14 +83,9 @@ void ar_task_say_evidence(struct ar_decision *d, const struct ar_task *task,
 
 static bool waits_for(const struct ar_task *task, const char *kind, struct ar_str other)
 {
-	for (size_t i = 0; i < task->edges.count; i++) {
-		const struct ar_edge *edge = task->edges.at[i];
+	const struct ar_edge *edge = ar_task_edge(task, ar_str_from(kind), other);
 
-		if (ar_str_is(edge->kind, kind) && ar_str_eq(edge->target, other) &&
-		    !ar_str_is(edge->status, AR_EDGE_SATISFIED))
-			return true;
-	}
-	return false;
+	return edge && !ar_str_is(edge->status, AR_EDGE_SATISFIED);
 }
 
 /* A parent that waits for the task by an edge is told of its end with that edge

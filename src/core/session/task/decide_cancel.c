@@ -31,80 +31,43 @@ static struct cancel cancel_of(struct ar_decision *d)
 	return c;
 }
 
-static bool is_open_child(const struct ar_turn *turn, const struct ar_task *task)
-{
-	return ar_str_absent(turn->outcome) && turn->task && ar_str_eq(turn->task->parent, task->id);
-}
-
-/* Parts of a task; `at` has room for all that the session has. */
-struct parts {
-	struct ar_shape_task_part *at;
-	size_t count;
-};
-
-static struct parts room_for_parts(struct ar_decision *d)
-{
-	const struct ar_session *s = d->session;
-	size_t room = s->declared.count + s->processes.count + 1;
-
-	for (size_t i = 0; i < s->threads.count; i++)
-		room += ((const struct ar_thread *)s->threads.at[i])->turns.count;
-	return (struct parts){ .at = ar_arena_alloc(d->arena, room * sizeof(struct ar_shape_task_part)) };
-}
-
-static void target(struct parts *parts, const char *kind, struct ar_str id)
-{
-	parts->at[parts->count++] = (struct ar_shape_task_part){ .kind = ar_str_from(kind), .id = id };
-}
-
-static void turn_targets(const struct ar_session *s, const struct ar_turn *turn, bool processes,
-			 struct parts *parts)
-{
-	target(parts, "task", turn->task->id);
-	for (size_t i = 0; processes && i < s->processes.count; i++) {
-		const struct ar_process_record *p = s->processes.at[i];
-
-		if (p->status == AR_PROCESS_RUNNING && ar_str_eq(p->turn, turn->id))
-			target(parts, "process", p->id);
-	}
-}
-
 static struct ar_shape_task_part_list targets(struct ar_decision *d, const struct ar_task *task,
 					      const struct cancel *c)
 {
-	const struct ar_session *s = d->session;
-	struct parts parts = room_for_parts(d);
+	const struct ar_vec *processes = &d->session->processes;
+	struct ar_vec children = ar_task_children(d, task), turns = ar_task_turns(d, task);
+	size_t room = children.count + turns.count + processes->count + 1, n = 0;
+	struct ar_shape_task_part *at = ar_arena_alloc(d->arena, room * sizeof(*at));
 
-	for (size_t i = 0; c->children && i < s->declared.count; i++) {
-		const struct ar_task *child = s->declared.at[i];
+	for (size_t i = 0; c->children && i < children.count; i++)
+		at[n++] = (struct ar_shape_task_part){ .kind = AR_STR("task"),
+						       .id = ((const struct ar_task *)children.at[i])->id };
+	for (size_t i = 0; c->children && i < turns.count; i++) {
+		const struct ar_turn *turn = turns.at[i];
 
-		if (ar_str_eq(child->parent, task->id) && !ar_task_is_over(child))
-			target(&parts, "task", child->id);
-	}
-	for (size_t i = 0; c->children && i < s->threads.count; i++) {
-		const struct ar_thread *t = s->threads.at[i];
+		at[n++] = (struct ar_shape_task_part){ .kind = AR_STR("task"), .id = turn->task->id };
+		for (size_t k = 0; c->processes && k < processes->count; k++) {
+			const struct ar_process_record *p = processes->at[k];
 
-		for (size_t k = 0; k < t->turns.count; k++) {
-			if (is_open_child(t->turns.at[k], task))
-				turn_targets(s, t->turns.at[k], c->processes, &parts);
+			if (p->status == AR_PROCESS_RUNNING && ar_str_eq(p->turn, turn->id))
+				at[n++] =
+					(struct ar_shape_task_part){ .kind = AR_STR("process"), .id = p->id };
 		}
 	}
-	return (struct ar_shape_task_part_list){ parts.at, parts.count };
+	return (struct ar_shape_task_part_list){ at, n };
 }
 
 /* ---- the end ---- */
 
 static void finish(struct ar_decision *d, const struct ar_task *task, struct ar_str reason)
 {
-	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
-
 	ar_task_run_failed(d, task,
 			   &(struct ar_task_failure){ .status = AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED,
 						      .category = AR_STR("cancelled"),
 						      .message = reason });
-	ar_decide_emit(d, AR_EV_TASK_CANCELLED, &ids,
-		       &(struct ar_ev_task_cancelled){ .cancelled_by = AR_TASK_CANCELLED_CANCELLED_BY_USER,
-						       .reason = reason });
+	ar_task_emit(d, task, AR_EV_TASK_CANCELLED,
+		     &(struct ar_ev_task_cancelled){ .cancelled_by = AR_TASK_CANCELLED_CANCELLED_BY_USER,
+						     .reason = reason });
 	ar_task_release(d, task, false);
 }
 
@@ -119,6 +82,11 @@ void ar_task_child_ended(struct ar_decision *d, struct ar_str parent)
 
 /* ---- the way down ---- */
 
+static bool works_for(const struct ar_turn *turn, const struct ar_task *task)
+{
+	return turn->task && ar_str_eq(turn->task->parent, task->id);
+}
+
 static void cancel_turns(struct ar_decision *d, const struct ar_thread *t, const struct ar_task *task,
 			 struct ar_str reason)
 {
@@ -126,10 +94,10 @@ static void cancel_turns(struct ar_decision *d, const struct ar_thread *t, const
 	struct ar_vec queue = ar_vec_copy(d->arena, &t->queue);
 
 	for (size_t k = queue.count; k > 0; k--) {
-		if (is_open_child(queue.at[k - 1], task))
+		if (works_for(queue.at[k - 1], task))
 			ar_decide_cancel_queued(d, queue.at[k - 1], reason);
 	}
-	if (active && is_open_child(active, task) && !active->is_interrupted)
+	if (active && works_for(active, task) && !active->is_interrupted)
 		ar_decide_interrupt(d, active, reason);
 }
 
@@ -137,18 +105,17 @@ static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, con
 
 static void cancel_parts(struct ar_decision *d, const struct ar_task *task, const struct cancel *c)
 {
-	const struct ar_session *s = d->session;
-	struct ar_vec declared = ar_vec_copy(d->arena, &s->declared); /* old ones leave when one more ends */
+	const struct ar_vec *threads = &d->session->threads;
+	struct ar_vec children = ar_task_children(d, task);
 
-	for (size_t i = 0; i < declared.count; i++) {
-		const struct ar_task *child = declared.at[i];
+	for (size_t i = 0; i < children.count; i++) {
+		const struct ar_task *child = children.at[i];
 
-		if (ar_str_eq(child->parent, task->id) && !ar_task_is_over(child) &&
-		    child->status != AR_TASK_CANCELLING)
+		if (child->status != AR_TASK_CANCELLING)
 			ask_to_cancel(d, child, c);
 	}
-	for (size_t i = 0; i < s->threads.count; i++)
-		cancel_turns(d, s->threads.at[i], task, c->reason);
+	for (size_t i = 0; i < threads->count; i++)
+		cancel_turns(d, threads->at[i], task, c->reason);
 }
 
 /* Parts under parts, as deep as they go: create_task and link_tasks make no circles. */
@@ -158,14 +125,13 @@ static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, con
 						    .processes = AR_OPT_BOOL(c->processes),
 						    .jobs = AR_OPT_BOOL(false),
 						    .subagents = AR_OPT_BOOL(false) };
-	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 
 	if (task->status != AR_TASK_DRAFT)
-		ar_decide_emit(d, AR_EV_TASK_CANCEL_REQUESTED, &ids,
-			       &(struct ar_ev_task_cancel_requested){ .reason = c->reason,
-								      .requested_by = c->requested_by,
-								      .propagation = &reach,
-								      .targets = targets(d, task, c) });
+		ar_task_emit(d, task, AR_EV_TASK_CANCEL_REQUESTED,
+			     &(struct ar_ev_task_cancel_requested){ .reason = c->reason,
+								    .requested_by = c->requested_by,
+								    .propagation = &reach,
+								    .targets = targets(d, task, c) });
 	if (c->children)
 		cancel_parts(d, task, c);
 	/* The end of its last part has finished it, unless it had none. */
@@ -180,7 +146,7 @@ enum ar_status ar_decide_cancel_task(struct ar_decision *d, struct ar_error *err
 	struct cancel c = cancel_of(d);
 	struct ar_task *task;
 
-	if (ar_task_need_open(d, in->task_id, &task, err) != AR_OK)
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || ar_task_check_open(task, err) != AR_OK)
 		return AR_E_REFUSED;
 	out.task_id = task->id;
 	out.targets = targets(d, task, &c);
@@ -213,7 +179,7 @@ enum ar_status ar_task_for_turn(const struct ar_decision *d, struct ar_str id, c
 }
 
 /* Its run has ended well, and somebody else has to do something before it is complete. */
-static void waits(struct ar_decision *d, const struct ar_ids *ids, bool has_parts)
+static void waits(struct ar_decision *d, const struct ar_task *task, bool has_parts)
 {
 	static const struct ar_ev_task_waiting parts = {
 		.wait_for = AR_TASK_WAITING_WAIT_FOR_DEPENDENCY,
@@ -226,15 +192,14 @@ static void waits(struct ar_decision *d, const struct ar_ids *ids, bool has_part
 		.status_reason = AR_STR("its criteria are to be confirmed with complete_task"),
 	};
 
-	ar_decide_emit(d, AR_EV_TASK_WAITING, ids, has_parts ? &parts : &criteria);
+	ar_task_emit(d, task, AR_EV_TASK_WAITING, has_parts ? &parts : &criteria);
 }
 
-static void run_completed(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run,
-			  const struct ar_turn_end *end)
+static void run_completed(struct ar_decision *d, const struct ar_task *task, const struct ar_ending *end)
 {
 	bool has_criteria = task->sheet->acceptance.count > 0;
 	bool has_parts = ar_task_open_children(d, task) > 0;
-	struct ar_ids ids = ar_task_ids(task, run);
+	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
 		       &(struct ar_ev_task_attempt_completed){
@@ -244,7 +209,7 @@ static void run_completed(struct ar_decision *d, const struct ar_task *task, con
 	if (task->status != AR_TASK_RUNNING)
 		return; /* paused or blocked: the caller that did that resumes it */
 	if (has_criteria || has_parts) {
-		waits(d, &ids, has_parts);
+		waits(d, task, has_parts);
 		return;
 	}
 	ar_task_say_completed(d, &ids, &(struct ar_ev_task_completed){ 0 });
@@ -252,42 +217,33 @@ static void run_completed(struct ar_decision *d, const struct ar_task *task, con
 }
 
 static void run_failed(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run,
-		       const struct ar_turn_end *end)
+		       const struct ar_ending *end)
 {
-	static const int statuses[] = {
-		[AR_TURN_FAILED_STATUS_FAILED] = AR_TASK_ATTEMPT_FAILED_STATUS_FAILED,
-		[AR_TURN_FAILED_STATUS_CANCELLED] = AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED,
-		[AR_TURN_FAILED_STATUS_TIMED_OUT] = AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT,
-		[AR_TURN_FAILED_STATUS_LOST] = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
-	};
-	struct ar_task_failure f = { .status = statuses[end->status],
+	struct ar_task_failure f = { .status = end->status,
 				     .category = end->category,
 				     .message = end->message,
 				     .retryable = end->retryable };
-	struct ar_ids ids = ar_task_ids(task, run);
 
 	if (ar_task_run_failed(d, task, &f) || task->status != AR_TASK_RUNNING)
 		return;
 	if (f.status == AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED) {
-		ar_decide_emit(d, AR_EV_TASK_PAUSED, &ids,
-			       &(struct ar_ev_task_paused){ .reason = AR_STR("its turn was interrupted") });
+		ar_task_emit(d, task, AR_EV_TASK_PAUSED,
+			     &(struct ar_ev_task_paused){ .reason = AR_STR("its turn was interrupted") });
 	} else if (f.status == AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT) {
-		ar_decide_emit(d, AR_EV_TASK_TIMED_OUT, &ids,
-			       &(struct ar_ev_task_timed_out){
-				       .limit_kind = AR_TASK_TIMED_OUT_LIMIT_KIND_TIME,
-				       .limit_ms = ar_task_limit(ar_task_constraints(task)->time_ms),
-				       .elapsed_ms = AR_OPT_INT(ar_decide_since(d, run->started) / 1000) });
+		ar_task_emit(d, task, AR_EV_TASK_TIMED_OUT,
+			     &(struct ar_ev_task_timed_out){
+				     .limit_kind = AR_TASK_TIMED_OUT_LIMIT_KIND_TIME,
+				     .limit_ms = ar_task_limit(ar_task_constraints(task)->time_ms),
+				     .elapsed_ms = AR_OPT_INT(ar_decide_since(d, run->started) / 1000) });
 		ar_task_release(d, task, false);
 	} else {
 		ar_task_fail(d, task, &f);
 	}
 }
 
-void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const struct ar_turn_end *end)
+void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ending *end)
 {
-	const struct ar_task *task = turn->task && !ar_str_absent(turn->task->parent)
-					     ? ar_session_declared(d->session, turn->task->parent)
-					     : NULL;
+	const struct ar_task *task = turn->task ? ar_session_declared(d->session, turn->task->parent) : NULL;
 	const struct ar_run *run = task ? ar_task_open_run(task) : NULL;
 
 	if (!task)
@@ -295,7 +251,7 @@ void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const
 	if (task->status == AR_TASK_CANCELLING)
 		ar_task_child_ended(d, task->id);
 	else if (run && ar_str_eq(run->turn, turn->id) && end->status == 0)
-		run_completed(d, task, run, end);
+		run_completed(d, task, end);
 	else if (run && ar_str_eq(run->turn, turn->id))
 		run_failed(d, task, run, end);
 }

@@ -87,11 +87,10 @@ void ar_task_say_accepted(struct ar_decision *d, const struct ar_task *task,
 			  const struct ar_shape_party *owner)
 {
 	static const struct ar_shape_party runtime = { .kind = AR_STR("runtime") };
-	struct ar_ids ids = ar_task_ids(task, NULL);
 
-	ar_decide_emit(d, AR_EV_TASK_ACCEPTED, &ids,
-		       &(struct ar_ev_task_accepted){ .owner = owner ? owner : &runtime,
-						      .accepted_at = d->input->now });
+	ar_task_emit(d, task, AR_EV_TASK_ACCEPTED,
+		     &(struct ar_ev_task_accepted){ .owner = owner ? owner : &runtime,
+						    .accepted_at = d->input->now });
 }
 
 enum ar_status ar_decide_create_task(struct ar_decision *d, struct ar_error *err)
@@ -205,14 +204,12 @@ static bool keep_changes(struct ar_shape_task_change *now, struct ar_shape_task_
 static void say_updated(struct ar_decision *d, const struct ar_task *task,
 			const struct ar_shape_task_change *now, const struct ar_shape_task_change *before)
 {
-	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
-
-	ar_decide_emit(d, AR_EV_TASK_UPDATED, &ids,
-		       &(struct ar_ev_task_updated){ .changed = now,
-						     .previous = before,
-						     .updated_at = d->input->now,
-						     .submitted_by =
-							     ar_people_with_caller(d, task->sheet->people) });
+	ar_task_emit(d, task, AR_EV_TASK_UPDATED,
+		     &(struct ar_ev_task_updated){ .changed = now,
+						   .previous = before,
+						   .updated_at = d->input->now,
+						   .submitted_by =
+							   ar_people_with_caller(d, task->sheet->people) });
 }
 
 enum ar_status ar_decide_update_task(struct ar_decision *d, struct ar_error *err)
@@ -254,7 +251,6 @@ enum ar_status ar_decide_archive_task(struct ar_decision *d, struct ar_error *er
 {
 	const struct ar_cmd_archive_task_in *in = d->input->command.args;
 	struct ar_task *task;
-	struct ar_ids ids;
 
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
 		return AR_E_REFUSED;
@@ -262,11 +258,10 @@ enum ar_status ar_decide_archive_task(struct ar_decision *d, struct ar_error *er
 		return ar_refuse(err, AR_ERR_NOT_TERMINAL,
 				 "task %.*s is %.*s; complete, fail or cancel it first", AR_STR_ARG(task->id),
 				 AR_STR_ARG(ar_task_status_word(task)));
-	ids = ar_task_ids(task, ar_task_run(task));
 	if (task->status != AR_TASK_ARCHIVED)
-		ar_decide_emit(d, AR_EV_TASK_ARCHIVED, &ids,
-			       &(struct ar_ev_task_archived){ .previous_status = ar_task_status_word(task),
-							      .reason = in->reason });
+		ar_task_emit(d, task, AR_EV_TASK_ARCHIVED,
+			     &(struct ar_ev_task_archived){ .previous_status = ar_task_status_word(task),
+							    .reason = in->reason });
 	ar_decide_reply(d, AR_CMD_ARCHIVE_TASK,
 			&(struct ar_cmd_archive_task_out){ .task_id = task->id,
 							   .status = AR_ARCHIVE_TASK_STATUS_ARCHIVED });

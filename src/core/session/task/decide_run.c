@@ -42,20 +42,11 @@ static struct ar_str environment_of(struct ar_decision *d)
 
 static void put_off(struct ar_decision *d, const struct ar_task *task, const struct ar_task_start *start)
 {
-	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
-
-	ar_decide_emit(d, AR_EV_TASK_QUEUED, &ids,
-		       &(struct ar_ev_task_queued){ .queue_reason = AR_TASK_QUEUED_QUEUE_REASON_DEPENDENCY,
-						    .start = &start->how,
-						    .submitted_by =
-							    ar_people_with_caller(d, task->sheet->people) });
-}
-
-static struct ar_str attempt_of(struct ar_decision *d, struct ar_str run)
-{
-	uint64_t n;
-
-	return ar_id_counter(run, &n) ? ar_id_inner(d->arena, "attempt", d->session->session_key, n) : run;
+	ar_task_emit(d, task, AR_EV_TASK_QUEUED,
+		     &(struct ar_ev_task_queued){ .queue_reason = AR_TASK_QUEUED_QUEUE_REASON_DEPENDENCY,
+						  .start = &start->how,
+						  .submitted_by =
+							  ar_people_with_caller(d, task->sheet->people) });
 }
 
 enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
@@ -90,7 +81,7 @@ enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
 	}
 	out.task_id = task->id;
 	out.run_id = start.how.run_id;
-	out.attempt_id = attempt_of(d, start.how.run_id);
+	out.attempt_id = ar_task_attempt_id(d, start.how.run_id);
 	ar_decide_reply(d, AR_CMD_START_TASK, &out);
 	return AR_OK;
 }
@@ -121,6 +112,7 @@ static bool is_pausable(const struct ar_task *task)
 enum ar_status ar_decide_pause_task(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_pause_task_in *in = d->input->command.args;
+	struct ar_vec children;
 	struct ar_task *task;
 
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
@@ -130,11 +122,11 @@ enum ar_status ar_decide_pause_task(struct ar_decision *d, struct ar_error *err)
 				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
 	if (task->status != AR_TASK_PAUSED)
 		pause(d, task, in->reason);
-	for (size_t i = 0; wants_children(in->propagation) && i < d->session->declared.count; i++) {
-		const struct ar_task *child = d->session->declared.at[i];
+	children = ar_task_children(d, task);
+	for (size_t i = 0; wants_children(in->propagation) && i < children.count; i++) {
+		const struct ar_task *child = children.at[i];
 
-		if (ar_str_eq(child->parent, task->id) && is_pausable(child) &&
-		    child->status != AR_TASK_PAUSED)
+		if (is_pausable(child) && child->status != AR_TASK_PAUSED)
 			pause(d, child, in->reason);
 	}
 	ar_decide_reply(d, AR_CMD_PAUSE_TASK,
@@ -208,16 +200,15 @@ static enum ar_status plan_all(struct ar_decision *d, const struct ar_task *task
 			       size_t *ret_count, struct ar_error *err)
 {
 	const struct ar_cmd_resume_task_in *in = d->input->command.args;
-	const struct ar_session *s = d->session;
+	struct ar_vec children = ar_task_children(d, task);
 	size_t n = 0;
 
 	if (task->status == AR_TASK_PAUSED && plan_resumption(d, task, in->worker, &ret[n++], err) != AR_OK)
 		return AR_E_REFUSED;
-	for (size_t i = 0; wants_children(in->propagation) && i < s->declared.count; i++) {
-		const struct ar_task *child = s->declared.at[i];
+	for (size_t i = 0; wants_children(in->propagation) && i < children.count; i++) {
+		const struct ar_task *child = children.at[i];
 
-		if (ar_str_eq(child->parent, task->id) && child->status == AR_TASK_PAUSED &&
-		    !ar_task_is_blocked(s, child, NULL) &&
+		if (child->status == AR_TASK_PAUSED && !ar_task_is_blocked(d->session, child, NULL) &&
 		    plan_resumption(d, child, NULL, &ret[n++], err) != AR_OK)
 			return AR_E_REFUSED;
 	}
@@ -294,9 +285,7 @@ enum ar_status ar_decide_retry_task(struct ar_decision *d, struct ar_error *err)
 		start.how.run_id = ar_decide_mint(d, "run", &d->counters.run);
 	if (ar_task_plan(d, task, &start, &plan, err) != AR_OK)
 		return AR_E_REFUSED;
-	ids = ar_task_ids(task, NULL);
-	ids.at[AR_SCOPE_RUN] = start.how.run_id;
-	ids.at[AR_SCOPE_ATTEMPT] = attempt_of(d, start.how.run_id);
+	ids = ar_task_ids(task, &plan.run);
 	ar_decide_emit(d, AR_EV_TASK_RETRYING, &ids,
 		       &(struct ar_ev_task_retrying){ .retry_reason = in->retry_reason,
 						      .previous_run_id =

@@ -32,14 +32,6 @@ enum ar_status ar_task_check_open(const struct ar_task *task, struct ar_error *e
 	return AR_OK;
 }
 
-enum ar_status ar_task_need_open(const struct ar_decision *d, struct ar_str id, struct ar_task **ret,
-				 struct ar_error *err)
-{
-	enum ar_status st = ar_task_need(d, id, ret, err);
-
-	return st ? st : ar_task_check_open(*ret, err);
-}
-
 struct ar_ids ar_task_ids(const struct ar_task *task, const struct ar_run *run)
 {
 	struct ar_ids ids = { 0 };
@@ -54,6 +46,14 @@ struct ar_ids ar_task_ids(const struct ar_task *task, const struct ar_run *run)
 		ids.at[AR_SCOPE_ATTEMPT] = run->attempt_id;
 	}
 	return ids;
+}
+
+void ar_task_emit(struct ar_decision *d, const struct ar_task *task, enum ar_event_type type,
+		  const void *payload)
+{
+	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
+
+	ar_decide_emit(d, type, &ids, payload);
 }
 
 struct ar_str ar_task_status_word(const struct ar_task *task)

@@ -78,27 +78,42 @@ struct ar_str ar_task_blocked_by(const struct ar_session *s, const struct ar_tas
 	return next_blocker(s, task, &at, &k, &blocker) ? blocker : AR_STR_NONE;
 }
 
-size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *task)
+struct ar_vec ar_task_children(const struct ar_decision *d, const struct ar_task *task)
 {
 	const struct ar_session *s = d->session;
-	size_t open = 0;
+	struct ar_vec open = { 0 };
 
 	for (size_t i = 0; i < s->declared.count; i++) {
-		const struct ar_task *child = s->declared.at[i];
+		struct ar_task *child = s->declared.at[i];
 
-		open += ar_str_eq(child->parent, task->id) && !ar_task_is_over(child);
+		if (ar_str_eq(child->parent, task->id) && !ar_task_is_over(child))
+			ar_vec_push(d->arena, &open, child);
 	}
+	return open;
+}
+
+struct ar_vec ar_task_turns(const struct ar_decision *d, const struct ar_task *task)
+{
+	const struct ar_session *s = d->session;
+	struct ar_vec open = { 0 };
+
 	for (size_t i = 0; i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];
 
 		for (size_t k = 0; k < t->turns.count; k++) {
-			const struct ar_turn *turn = t->turns.at[k];
+			struct ar_turn *turn = t->turns.at[k];
 
-			open += ar_str_absent(turn->outcome) && turn->task &&
-				ar_str_eq(turn->task->parent, task->id);
+			if (ar_str_absent(turn->outcome) && turn->task &&
+			    ar_str_eq(turn->task->parent, task->id))
+				ar_vec_push(d->arena, &open, turn);
 		}
 	}
 	return open;
+}
+
+size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *task)
+{
+	return ar_task_children(d, task).count + ar_task_turns(d, task).count;
 }
 
 /* ---- saying ---- */
@@ -106,11 +121,10 @@ size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *
 static void say_edge(struct ar_decision *d, const struct ar_task *task, const struct ar_edge *edge,
 		     int change)
 {
-	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 	struct ar_shape_relationship shape = ar_edge_shape(AR_STR_NONE, edge);
 
-	ar_decide_emit(d, AR_EV_TASK_DEPENDENCY_UPDATED, &ids,
-		       &(struct ar_ev_task_dependency_updated){ .change = change, .relationship = &shape });
+	ar_task_emit(d, task, AR_EV_TASK_DEPENDENCY_UPDATED,
+		     &(struct ar_ev_task_dependency_updated){ .change = change, .relationship = &shape });
 }
 
 void ar_task_delegated(struct ar_decision *d, const struct ar_task *task, const struct ar_str child,
@@ -129,9 +143,6 @@ void ar_task_delegated(struct ar_decision *d, const struct ar_task *task, const 
 
 void ar_task_unblock(struct ar_decision *d, const struct ar_task *task)
 {
-	const struct ar_run *run = ar_task_open_run(task);
-	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
-
 	if (task->sheet->start) {
 		/* With a decision of its own: it sees the graph as it is then. */
 		ar_decide_wake(d, AR_IN_TASK_DUE, task->id, d->input->now);
@@ -139,14 +150,14 @@ void ar_task_unblock(struct ar_decision *d, const struct ar_task *task)
 	}
 	if (task->status != AR_TASK_BLOCKED)
 		return;
-	if (run)
-		ar_decide_emit(d, AR_EV_TASK_RESUMED, &ids,
-			       &(struct ar_ev_task_resumed){ .reason = AR_STR("nothing blocks it any more"),
-							     .from_status = AR_STR("blocked") });
+	if (ar_task_open_run(task))
+		ar_task_emit(d, task, AR_EV_TASK_RESUMED,
+			     &(struct ar_ev_task_resumed){ .reason = AR_STR("nothing blocks it any more"),
+							   .from_status = AR_STR("blocked") });
 	else
-		ar_decide_emit(d, AR_EV_TASK_QUEUED, &ids,
-			       &(struct ar_ev_task_queued){
-				       .queue_reason = AR_TASK_QUEUED_QUEUE_REASON_WORKER_CAPACITY });
+		ar_task_emit(d, task, AR_EV_TASK_QUEUED,
+			     &(struct ar_ev_task_queued){
+				     .queue_reason = AR_TASK_QUEUED_QUEUE_REASON_WORKER_CAPACITY });
 }
 
 void ar_task_release(struct ar_decision *d, const struct ar_task *task, bool is_completed)
@@ -300,18 +311,15 @@ static void say_blocked(struct ar_decision *d, const struct ar_task *task, struc
 					  [AR_TASK_WAITING] = true,
 					  [AR_TASK_BLOCKED] = true };
 	struct ar_shape_blocker one;
-	struct ar_ids ids;
 
 	if (!task || !task->sheet || (size_t)task->status >= AR_ARRAY_LEN(may_block) ||
 	    !may_block[task->status])
 		return;
 	one = ar_task_blocker(d->session, blocker);
-	ids = ar_task_ids(task, ar_task_run(task));
-	ar_decide_emit(d, AR_EV_TASK_BLOCKED, &ids,
-		       &(struct ar_ev_task_blocked){ .blockers = { &one, 1 },
-						     .status_reason =
-							     AR_STR("another task has to be completed "
-								    "first") });
+	ar_task_emit(d, task, AR_EV_TASK_BLOCKED,
+		     &(struct ar_ev_task_blocked){ .blockers = { &one, 1 },
+						   .status_reason = AR_STR("another task has to be completed "
+									   "first") });
 }
 
 static void add_edge(struct ar_decision *d, const struct ar_task *source, const struct ar_edge *edge)

@@ -100,21 +100,25 @@ static void say_began(struct ar_decision *d, const struct ar_task *task, const s
 							     .environment_ref = start->how.environment_ref });
 }
 
+struct ar_str ar_task_attempt_id(struct ar_decision *d, struct ar_str run)
+{
+	uint64_t n;
+
+	return ar_id_counter(run, &n) ? ar_id_inner(d->arena, "attempt", d->session->session_key, n) : run;
+}
+
 enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
 			    const struct ar_task_start *start, struct ar_task_plan *ret, struct ar_error *err)
 {
 	struct ar_cmd_submit_turn_in *in;
 	struct ar_run *run = &ret->run;
-	uint64_t n;
 
 	*run = (struct ar_run){ .count = task->attempts + 1,
 				.started = d->input->now,
 				.worker = worker_of(d, task, start) };
 	run->id = ar_str_absent(start->how.run_id) ? ar_decide_mint(d, "run", &d->counters.run)
 						   : start->how.run_id;
-	run->attempt_id = ar_id_counter(run->id, &n)
-				  ? ar_id_inner(d->arena, "attempt", d->session->session_key, n)
-				  : run->id;
+	run->attempt_id = ar_task_attempt_id(d, run->id);
 	if (!ar_str_is(run->worker->kind, "agent"))
 		return AR_OK;
 	run->turn = ar_decide_mint(d, "turn", &d->counters.turn);
@@ -168,21 +172,20 @@ static struct ar_shape_failure error_of(const struct ar_task_failure *f)
 bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const struct ar_task_failure *f)
 {
 	const struct ar_run *run = ar_task_open_run(task);
-	struct ar_ids ids = ar_task_ids(task, run);
 	bool is_again = run && is_tried_again(task, f);
 	struct ar_shape_failure error = error_of(f);
 
 	if (!run)
 		return false;
-	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_FAILED, &ids,
-		       &(struct ar_ev_task_attempt_failed){ .status = f->status,
-							    .retryable = f->retryable,
-							    .failure_category = f->category,
-							    .last_error = &error,
-							    .next_attempt_policy =
-								    is_again ? AR_STR(AR_RETRY_AUTOMATIC)
-									     : AR_STR(AR_RETRY_MANUAL),
-							    .ended_at = d->input->now });
+	ar_task_emit(d, task, AR_EV_TASK_ATTEMPT_FAILED,
+		     &(struct ar_ev_task_attempt_failed){ .status = f->status,
+							  .retryable = f->retryable,
+							  .failure_category = f->category,
+							  .last_error = &error,
+							  .next_attempt_policy =
+								  is_again ? AR_STR(AR_RETRY_AUTOMATIC)
+									   : AR_STR(AR_RETRY_MANUAL),
+							  .ended_at = d->input->now });
 	ar_decide_wake_cancel(d, task->id);
 	if (!is_again)
 		return false;
@@ -193,14 +196,13 @@ bool ar_task_run_failed(struct ar_decision *d, const struct ar_task *task, const
 
 void ar_task_fail(struct ar_decision *d, const struct ar_task *task, const struct ar_task_failure *f)
 {
-	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 	struct ar_shape_failure error = error_of(f);
 
-	ar_decide_emit(d, AR_EV_TASK_FAILED, &ids,
-		       &(struct ar_ev_task_failed){ .last_error = &error,
-						    .failure_category = f->category,
-						    .artifacts = f->artifacts,
-						    .evidence_refs = f->evidence });
+	ar_task_emit(d, task, AR_EV_TASK_FAILED,
+		     &(struct ar_ev_task_failed){ .last_error = &error,
+						  .failure_category = f->category,
+						  .artifacts = f->artifacts,
+						  .evidence_refs = f->evidence });
 	ar_task_release(d, task, false);
 }
 
@@ -263,16 +265,13 @@ static bool is_overdue(const struct ar_decision *d, const struct ar_task *task, 
 static void time_out(struct ar_decision *d, const struct ar_task *task,
 		     const struct ar_ev_task_timed_out *over)
 {
-	const struct ar_run *run = ar_task_open_run(task);
-	struct ar_ids ids = ar_task_ids(task, run);
-
 	if (ar_task_run_failed(d, task,
 			       &(struct ar_task_failure){ .status = AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT,
 							  .category = AR_STR("timed_out"),
 							  .message = AR_STR("its time is over"),
 							  .retryable = true }))
 		return;
-	ar_decide_emit(d, AR_EV_TASK_TIMED_OUT, &ids, over);
+	ar_task_emit(d, task, AR_EV_TASK_TIMED_OUT, over);
 	ar_task_release(d, task, false);
 }
 

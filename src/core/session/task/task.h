@@ -19,12 +19,12 @@ AR_MUST_USE enum ar_status ar_task_need(const struct ar_decision *d, struct ar_s
 /* Refuses one that is over with already_terminal. */
 AR_MUST_USE enum ar_status ar_task_check_open(const struct ar_task *task, struct ar_error *err);
 
-/* Both. */
-AR_MUST_USE enum ar_status ar_task_need_open(const struct ar_decision *d, struct ar_str id,
-					     struct ar_task **ret, struct ar_error *err);
-
 /* Ids of a fact about it: task, parent, root, thread; with `run` those of that run too. */
 struct ar_ids ar_task_ids(const struct ar_task *task, const struct ar_run *run);
+
+/* A fact about it and its newest run. */
+void ar_task_emit(struct ar_decision *d, const struct ar_task *task, enum ar_event_type type,
+		  const void *payload);
 
 /* The word of its status, as readers see it. */
 struct ar_str ar_task_status_word(const struct ar_task *task);
@@ -48,7 +48,9 @@ struct ar_shape_blocker ar_task_blocker(const struct ar_session *s, struct ar_st
 /* The first of its blockers that is open; absent: none is. */
 struct ar_str ar_task_blocked_by(const struct ar_session *s, const struct ar_task *task);
 
-/* Parts of it that have not ended, tasks and turns. */
+/* Parts of it that have not ended: declared tasks, turns, how many both are. The lists are copies. */
+struct ar_vec ar_task_children(const struct ar_decision *d, const struct ar_task *task);
+struct ar_vec ar_task_turns(const struct ar_decision *d, const struct ar_task *task);
 size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *task);
 
 /* The task has ended so: edges to it are told, and what only waited for it goes on. */
@@ -93,6 +95,9 @@ struct ar_task_plan {
 	struct ar_new_turn turn; /* without `in`: there is none */
 };
 
+/* The attempt that a run is. */
+struct ar_str ar_task_attempt_id(struct ar_decision *d, struct ar_str run);
+
 /* Refuses when no turn can be had; the run stands in the plan then, without a turn. Emits nothing. */
 AR_MUST_USE enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
 					const struct ar_task_start *start, struct ar_task_plan *ret,
@@ -122,14 +127,8 @@ void ar_task_set_clock(struct ar_decision *d, const struct ar_task *task, const 
 
 /* ---- ends that come from elsewhere ---- */
 
-struct ar_turn_end {
-	int status; /* enum of turn.failed; 0: it completed */
-	struct ar_str output_ref, category, message;
-	bool retryable;
-};
-
-/* A turn that may work for a task has ended: called before its thread goes on. */
-void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const struct ar_turn_end *end);
+/* A turn that may work for a task has ended, with status 0 well: called before its thread goes on. */
+void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ending *end);
 
 /* A part of it has ended: a cancellation that waited for it is finished. */
 void ar_task_child_ended(struct ar_decision *d, struct ar_str parent);

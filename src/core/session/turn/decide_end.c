@@ -31,16 +31,13 @@ void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_s
 			.output_ref = output_ref,
 			.attempts = AR_OPT_INT(turn->task->attempts),
 		});
-	ar_task_turn_ended(d, turn, &(struct ar_turn_end){ .output_ref = output_ref });
+	ar_task_turn_ended(d, turn, &(struct ar_ending){ .output_ref = output_ref });
 	ar_decide_next(d, ar_decide_thread(d, turn));
 }
 
-static const int attempt_status[] = {
-	[AR_TURN_FAILED_STATUS_FAILED] = AR_TASK_ATTEMPT_FAILED_STATUS_FAILED,
-	[AR_TURN_FAILED_STATUS_CANCELLED] = AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED,
-	[AR_TURN_FAILED_STATUS_TIMED_OUT] = AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT,
-	[AR_TURN_FAILED_STATUS_LOST] = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
-};
+_Static_assert((int)AR_TURN_FAILED_STATUS_CANCELLED == (int)AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED &&
+		       (int)AR_TURN_FAILED_STATUS_TIMED_OUT == (int)AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT,
+	       "an attempt ends as its turn does");
 
 static void end_task(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ending *end,
 		     const struct ar_shape_failure *error)
@@ -79,7 +76,7 @@ static void end_facts(struct ar_decision *d, const struct ar_turn *turn, const s
 
 	if (ar_task_open_run(turn->task))
 		ar_decide_emit(d, AR_EV_TASK_ATTEMPT_FAILED, &ids,
-			       &(struct ar_ev_task_attempt_failed){ .status = attempt_status[end->status],
+			       &(struct ar_ev_task_attempt_failed){ .status = end->status,
 								    .retryable = end->retryable,
 								    .failure_category = end->category,
 								    .last_error = &error,
@@ -94,12 +91,7 @@ static void end_facts(struct ar_decision *d, const struct ar_turn *turn, const s
 			       .partial_output_refs = { &end->output_ref, !ar_str_absent(end->output_ref) },
 			       .output_ref = end->output_ref,
 			       .attempts = AR_OPT_INT(turn->task->attempts) });
-	ar_task_turn_ended(d, turn,
-			   &(struct ar_turn_end){ .status = end->status,
-						  .output_ref = end->output_ref,
-						  .category = end->category,
-						  .message = end->message,
-						  .retryable = end->retryable });
+	ar_task_turn_ended(d, turn, end);
 }
 
 void ar_decide_fail(struct ar_decision *d, struct ar_turn *turn, const struct ar_ending *end)
