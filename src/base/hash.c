@@ -61,6 +61,15 @@ void ar_hash_hex(const struct ar_hash *h, char out[AR_HASH_HEX])
 	}
 }
 
+struct ar_str ar_hash_digits(struct ar_arena *a, struct ar_str bytes, size_t count)
+{
+	struct ar_hash h = ar_hash_of(bytes);
+	char text[AR_HASH_HEX];
+
+	ar_hash_hex(&h, text);
+	return ar_arena_str(a, (struct ar_str){ text, count });
+}
+
 bool ar_hash_parse(struct ar_str text, struct ar_hash *ret)
 {
 	struct ar_hash h;

@@ -2,6 +2,7 @@
 #ifndef AR_BASE_HASH_H
 #define AR_BASE_HASH_H
 
+#include "arena.h"
 #include "str.h"
 
 #define AR_HASH_LEN 32
@@ -17,6 +18,7 @@ AR_BEGIN_DECLS
 struct ar_hash ar_hash_of(struct ar_str bytes);
 void ar_hash_text(const struct ar_hash *h, char out[AR_HASH_TEXT]); /* no NUL */
 void ar_hash_hex(const struct ar_hash *h, char out[AR_HASH_HEX]); /* lower case, no NUL */
+struct ar_str ar_hash_digits(struct ar_arena *a, struct ar_str bytes, size_t count); /* first of its hex */
 bool ar_hash_parse(struct ar_str text, struct ar_hash *ret);
 
 /* Whether two texts are the same, in a time that does not depend on where they differ: for keys and

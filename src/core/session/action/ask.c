@@ -70,25 +70,16 @@ static ar_usec escalation_of(const struct ar_decision *d)
 	return ms > 0 ? d->input->now + ms * 1000 : 0;
 }
 
-static struct ar_str hex_of(struct ar_arena *a, struct ar_str bytes)
-{
-	struct ar_hash h = ar_hash_of(bytes);
-	char text[AR_HASH_HEX];
-
-	ar_hash_hex(&h, text);
-	return ar_arena_str(a, (struct ar_str){ text, sizeof(text) });
-}
-
 struct ar_str ar_action_digest(struct ar_arena *a, struct ar_str action, struct ar_str whole)
 {
 	if (ar_str_absent(whole)) /* only a form is asked for */
 		whole = AR_STR("");
-	return hex_of(a, ar_arena_join(a, (struct ar_str[]){ action, AR_STR("\n"), whole }, 3));
+	return ar_action_check(a, ar_arena_join(a, (struct ar_str[]){ action, AR_STR("\n"), whole }, 3));
 }
 
 struct ar_str ar_action_check(struct ar_arena *a, struct ar_str digest)
 {
-	return hex_of(a, digest);
+	return ar_hash_digits(a, digest, AR_HASH_HEX);
 }
 
 static void say_required(struct ar_decision *d, const struct ar_ids *ids, const struct ar_ask *ask,

@@ -4,22 +4,80 @@
 #include "apply.h"
 
 #define POLICY_BYTES_MAX 65536
+#define RULE_TEXT_MAX 256
 
-/* ---- reading ---- */
+/* ---- rules ---- */
+
+static const char *const verdict_words[] = { [AR_ALLOW] = "allow", [AR_DENY] = "deny", [AR_ASK] = "ask" };
+
+static int verdict_of(struct ar_str word)
+{
+	if (ar_str_is(word, "allowed"))
+		return AR_ALLOW;
+	if (ar_str_is(word, "denied"))
+		return AR_DENY;
+	for (int i = AR_ALLOW; i <= AR_ASK; i++) {
+		if (ar_str_is(word, verdict_words[i]))
+			return i;
+	}
+	return 0;
+}
+
+/* Texts are the policy's. */
+static struct ar_permission_rule rule_of(const struct ar_shape_policy_rule *said)
+{
+	return (struct ar_permission_rule){ .name = said->name,
+					    .tool = said->tool,
+					    .argument = said->argument,
+					    .matches = said->matches,
+					    .thread = said->thread_id,
+					    .turn = said->turn_id,
+					    .reason = said->reason,
+					    .command = said->command,
+					    .verdict = verdict_of(said->decision),
+					    .approvals = said->approvals,
+					    .reach = AR_REACH_SESSION };
+}
+
+static bool is_text_of_rule(struct ar_str text)
+{
+	return ar_str_absent(text) || (text.len > 0 && text.len <= RULE_TEXT_MAX);
+}
+
+/* Absent: none is. */
+static struct ar_str wrong_member(const struct ar_shape_policy_rule *said)
+{
+	const struct ar_struct_desc *d = &ar_shape_policy_rule_desc;
+	struct ar_str name;
+
+	for (size_t i = 0; i < d->count; i++) {
+		const void *at = (const char *)said + d->fields[i].offset;
+
+		if (d->fields[i].kind == AR_F_STRING && !is_text_of_rule(*(const struct ar_str *)at))
+			return ar_str_from(d->fields[i].name);
+	}
+	if (!ar_str_absent(said->decision) && !verdict_of(said->decision))
+		return AR_STR("decision");
+	if (said->approvals.v < 0 || said->approvals.v > AR_APPROVALS_MAX)
+		return AR_STR("approvals");
+	if (ar_str_absent(said->extra_))
+		return AR_STR_NONE;
+	ar_str_split(ar_str_sub(said->extra_, 1, SIZE_MAX), '"', &name);
+	return name;
+}
 
 static enum ar_status check_rule(const struct ar_decision *d, const struct ar_shape_policy_rule *said,
 				 struct ar_error *err)
 {
-	struct ar_str wrong = ar_rule_wrong_member(said);
-	struct ar_permission_rule rule = ar_rule_of(said);
+	struct ar_str wrong = wrong_member(said);
+	struct ar_permission_rule rule = rule_of(said);
 
 	if (!ar_str_absent(wrong))
 		return ar_refuse(err, AR_ERR_INVALID_POLICY,
 				 "rule member '%.*s': a rule has name, tool, decision (allow, ask, deny), "
 				 "argument, matches, command, "
 				 "threadId, turnId, reason: texts of 1 to %d bytes; approvals: 0 to %d",
-				 AR_STR_ARG(ar_str_utf8_prefix(wrong, 32)), AR_RULE_TEXT_MAX,
-				 AR_APPROVALS_MAX);
+				 AR_STR_ARG(ar_str_utf8_prefix(wrong, 32)), RULE_TEXT_MAX, AR_APPROVALS_MAX);
 	if (ar_str_absent(rule.name) || ar_str_absent(rule.tool) || !rule.verdict)
 		return ar_refuse(err, AR_ERR_INVALID_POLICY, "a rule needs name, tool and decision");
 	if (ar_str_absent(rule.argument) != ar_str_absent(rule.matches))
@@ -48,11 +106,15 @@ static enum ar_status settle_rules(const struct ar_decision *d, struct ar_shape_
 		if (check_rule(d, &rules->at[i], err) != AR_OK)
 			return AR_E_REFUSED;
 		at[i] = rules->at[i];
-		ar_rule_settle(&at[i]);
+		at[i].decision = ar_str_from(verdict_words[verdict_of(at[i].decision)]);
+		if (at[i].approvals.v == 0)
+			at[i].approvals.set = false;
 	}
 	rules->at = at;
 	return AR_OK;
 }
+
+/* ---- reading ---- */
 
 enum ar_status ar_mode_check(const struct ar_decision *d, struct ar_str name, uint16_t code,
 			     struct ar_error *err)
@@ -126,7 +188,7 @@ enum ar_status ar_apply_policy_changed(struct ar_session *s, const struct ar_eve
 	for (size_t i = 0; i < policy->rules.count; i++) {
 		struct ar_permission_rule *rule = ar_arena_alloc(&s->arena, sizeof(*rule));
 
-		*rule = ar_rule_of(&policy->rules.at[i]);
+		*rule = rule_of(&policy->rules.at[i]);
 		ar_vec_push(&s->arena, &s->rules, rule);
 	}
 	return AR_OK;

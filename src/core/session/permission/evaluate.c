@@ -1,8 +1,9 @@
 /* evaluate_permission: what the policy says about an act that is only described, or what stands
  * about one that is on record. Nothing is asked and nothing runs; hints and the caller's own
  * opinion are not heard. Pure. */
-#include "decide.h"
 #include "action/action.h"
+#include "decide.h"
+#include "describe.h"
 #include "permission/permission.h"
 #include "process/record.h"
 
@@ -53,17 +54,6 @@ static struct ar_str open_question(const struct ar_session *s, struct ar_str cal
 	return AR_STR_NONE;
 }
 
-static int verdict_of(struct ar_str word)
-{
-	const struct ar_enum_desc *words = &ar_evaluate_permission_decision_desc;
-
-	for (int i = 1; i < words->count; i++) {
-		if (ar_str_is(word, words->names[i]))
-			return i;
-	}
-	return AR_DENY;
-}
-
 static enum ar_status answer_recorded(struct ar_decision *d, const struct ar_cmd_evaluate_permission_in *in,
 				      struct ar_error *err)
 {
@@ -71,6 +61,7 @@ static enum ar_status answer_recorded(struct ar_decision *d, const struct ar_cmd
 	const struct ar_judged *judged = ar_str_absent(call) ? NULL : find_judged(d->session, call);
 	struct ar_invocation *known;
 	struct ar_thread *thread;
+	int decision;
 
 	if (!judged && !ar_str_absent(call) && ar_session_call(d->session, call, &known, &thread))
 		return ar_refuse(err, AR_ERR_POLICY_UNAVAILABLE,
@@ -80,8 +71,9 @@ static enum ar_status answer_recorded(struct ar_decision *d, const struct ar_cmd
 		return ar_refuse(err, AR_ERR_SCOPE_NOT_FOUND,
 				 "there is no decision about it in memory; see permission.evaluated in the "
 				 "log, or send the act");
+	decision = ar_enum_find(&ar_evaluate_permission_decision_desc, judged->verdict);
 	ar_decide_reply(d, AR_CMD_EVALUATE_PERMISSION,
-			&(struct ar_cmd_evaluate_permission_out){ .decision = verdict_of(judged->verdict),
+			&(struct ar_cmd_evaluate_permission_out){ .decision = decision ? decision : AR_DENY,
 								  .decision_source = judged->source,
 								  .decision_reason = judged->reason,
 								  .approval_action_id =
@@ -148,16 +140,10 @@ static enum ar_status find_tool(struct ar_decision *d, const struct ar_turn *tur
 /* It is no call: it has the reserved id act_<digest>, the same for the same act. */
 static struct ar_str act_id(struct ar_decision *d, const struct ar_act *act)
 {
-	static const char digits[] = "0123456789abcdef";
-	struct ar_hash h =
-		ar_hash_of(ar_arena_fmt(d->arena, "%.*s %.*s", AR_STR_ARG(act->name), AR_STR_ARG(act->args)));
-	char text[32];
+	struct ar_str text =
+		ar_arena_fmt(d->arena, "%.*s %.*s", AR_STR_ARG(act->name), AR_STR_ARG(act->args));
 
-	for (size_t i = 0; i < sizeof(text) / 2; i++) {
-		text[2 * i] = digits[h.b[i] >> 4];
-		text[2 * i + 1] = digits[h.b[i] & 15];
-	}
-	return ar_arena_fmt(d->arena, "act_%.*s", (int)sizeof(text), text);
+	return ar_arena_fmt(d->arena, "act_%.*s", AR_STR_ARG(ar_hash_digits(d->arena, text, 32)));
 }
 
 static enum ar_status judge_described(struct ar_decision *d, const struct ar_cmd_evaluate_permission_in *in,

@@ -9,24 +9,9 @@
 #define SOURCE(word) AR_PERMISSION_EVALUATED_DECISION_SOURCE_##word
 #define SCOPE(word) AR_PERMISSION_EVALUATED_SCOPE_##word
 
-struct evaluation {
-	struct ar_decision *d;
-	const struct ar_turn *turn;
-	const struct ar_act *act;
-	enum ar_permission_mode modes[3]; /* host's, session's, turn's: all of them hold */
-	size_t mode_count;
-	enum ar_permission_mode strictest;
-	struct ar_settled_profile profile;
-};
-
 /* ---- modes ---- */
 
-static enum ar_permission_mode turn_mode(const struct evaluation *b)
-{
-	return (enum ar_permission_mode)ar_turn_options(b->turn)->mode;
-}
-
-static void add_mode(struct evaluation *b, enum ar_permission_mode mode)
+static void add_mode(struct ar_evaluation *b, enum ar_permission_mode mode)
 {
 	if (!mode)
 		return;
@@ -35,13 +20,13 @@ static void add_mode(struct evaluation *b, enum ar_permission_mode mode)
 	b->modes[b->mode_count++] = mode;
 }
 
-static void gather_modes(struct evaluation *b)
+static void gather_modes(struct ar_evaluation *b)
 {
 	enum ar_permission_mode host = b->d->input->policy->permission_mode;
 
 	add_mode(b, host ? host : AR_MODE_DEFAULT);
 	add_mode(b, ar_mode_find(b->d->session->mode));
-	add_mode(b, turn_mode(b));
+	add_mode(b, (enum ar_permission_mode)ar_turn_options(b->turn)->mode);
 	b->strictest = b->modes[0];
 	for (size_t i = 1; i < b->mode_count; i++) {
 		if (ar_mode_looseness(b->modes[i]) <= ar_mode_looseness(b->strictest))
@@ -49,7 +34,7 @@ static void gather_modes(struct evaluation *b)
 	}
 }
 
-static bool is_in_mode(const struct evaluation *b, enum ar_permission_mode mode)
+bool ar_evaluation_is_in_mode(const struct ar_evaluation *b, enum ar_permission_mode mode)
 {
 	for (size_t i = 0; i < b->mode_count; i++) {
 		if (b->modes[i] == mode)
@@ -59,7 +44,7 @@ static bool is_in_mode(const struct evaluation *b, enum ar_permission_mode mode)
 }
 
 /* Of several modes the strictest answer counts. */
-static struct ar_judgement by_mode(const struct evaluation *b)
+static struct ar_judgement by_mode(const struct ar_evaluation *b)
 {
 	static const int strictness[] = { [AR_ALLOW] = 1, [AR_SANDBOXED] = 2, [AR_ASK] = 3, [AR_DENY] = 4 };
 	static const char *const word[] = { [AR_ALLOW] = "lets it run",
@@ -97,7 +82,7 @@ static struct ar_judgement by_mode(const struct evaluation *b)
 typedef bool (*rule_test)(const struct ar_session *s, const struct ar_permission_rule *rule,
 			  const struct ar_turn *turn, const struct ar_act *act);
 
-static const struct ar_permission_rule *find_rule_by(const struct evaluation *b, const struct ar_act *act,
+static const struct ar_permission_rule *find_rule_by(const struct ar_evaluation *b, const struct ar_act *act,
 						     enum ar_verdict verdict, rule_test fits)
 {
 	const struct ar_policy *policy = b->d->input->policy;
@@ -121,18 +106,7 @@ static const struct ar_permission_rule *find_rule_by(const struct evaluation *b,
 	return NULL;
 }
 
-static const struct ar_permission_rule *find_rule_for(const struct evaluation *b, const struct ar_act *act,
-						      enum ar_verdict verdict)
-{
-	return find_rule_by(b, act, verdict, ar_rule_fits);
-}
-
-static const struct ar_permission_rule *find_rule(const struct evaluation *b, enum ar_verdict verdict)
-{
-	return find_rule_for(b, b->act, verdict);
-}
-
-static struct ar_str sentence(const struct evaluation *b, struct ar_str said, struct ar_str own_words)
+static struct ar_str sentence(const struct ar_evaluation *b, struct ar_str said, struct ar_str own_words)
 {
 	if (ar_str_empty(own_words))
 		return said;
@@ -140,7 +114,7 @@ static struct ar_str sentence(const struct evaluation *b, struct ar_str said, st
 			    AR_STR_ARG(ar_arena_excerpt(b->d->arena, own_words, TEXT_MAX)));
 }
 
-static struct ar_texts rule_refs(const struct evaluation *b, struct ar_str name)
+static struct ar_texts rule_refs(const struct ar_evaluation *b, struct ar_str name)
 {
 	struct ar_str *only = ar_arena_alloc(b->d->arena, sizeof(*only));
 
@@ -149,7 +123,7 @@ static struct ar_texts rule_refs(const struct evaluation *b, struct ar_str name)
 }
 
 /* Who has to approve, where the rule says so. */
-static struct ar_str by_whom(const struct evaluation *b, int64_t approvals)
+static struct ar_str by_whom(const struct ar_evaluation *b, int64_t approvals)
 {
 	if (approvals <= 0)
 		return AR_STR("");
@@ -159,7 +133,7 @@ static struct ar_str by_whom(const struct evaluation *b, int64_t approvals)
 				    : ar_arena_fmt(b->d->arena, "%lld people have", (long long)approvals).p);
 }
 
-static struct ar_judgement by_rule(const struct evaluation *b, const struct ar_permission_rule *rule)
+static struct ar_judgement by_rule(const struct ar_evaluation *b, const struct ar_permission_rule *rule)
 {
 	static const int scope[] = { [AR_REACH_HOST] = SCOPE(HOST_POLICY),
 				     [AR_REACH_WORKSPACE] = SCOPE(WORKSPACE),
@@ -182,7 +156,7 @@ static struct ar_judgement by_rule(const struct evaluation *b, const struct ar_p
 }
 
 /* Of several commands each needs a rule that allows it. */
-static bool is_allowed(const struct evaluation *b, struct ar_judgement *ret)
+static bool is_allowed(const struct ar_evaluation *b, struct ar_judgement *ret)
 {
 	const struct ar_command_line *all = b->act->command;
 	size_t count = all && !all->is_opaque && all->count > 1 ? all->count : 1;
@@ -201,7 +175,7 @@ static bool is_allowed(const struct evaluation *b, struct ar_judgement *ret)
 			act.args =
 				AR_STR_NONE; /* a pattern over the text knows nothing of one command in it */
 		}
-		rule = find_rule_for(b, &act, AR_ALLOW);
+		rule = find_rule_by(b, &act, AR_ALLOW, ar_rule_fits);
 		if (!rule)
 			return false;
 		if (i == 0)
@@ -213,7 +187,7 @@ static bool is_allowed(const struct evaluation *b, struct ar_judgement *ret)
 	return true;
 }
 
-static struct ar_judgement by_hook(const struct evaluation *b, enum ar_verdict verdict)
+static struct ar_judgement by_hook(const struct ar_evaluation *b, enum ar_verdict verdict)
 {
 	static const char *const said[] = { [AR_ALLOW] = "a hook allows it",
 					    [AR_ASK] = "a hook asks for it",
@@ -239,14 +213,15 @@ static bool is_covered(const struct ar_grant *g, const struct ar_act *act)
 	return ar_str_eq(g->covers, act->covers);
 }
 
-static bool is_of_tool(const struct evaluation *b, const struct ar_grant *g)
+static bool is_of_tool(const struct ar_evaluation *b, const struct ar_grant *g)
 {
 	return ar_str_eq(g->tool, b->act->name) && (!g->expires || g->expires > b->d->input->now);
 }
 
 /* What a person allowed for a question of the mode does not answer the question of a rule, and
  * one rule's not another's. */
-static const struct ar_grant *find_grant(const struct evaluation *b, const struct ar_permission_rule *asking)
+static const struct ar_grant *find_grant(const struct ar_evaluation *b,
+					 const struct ar_permission_rule *asking)
 {
 	const struct ar_session *s = b->d->session;
 
@@ -261,7 +236,7 @@ static const struct ar_grant *find_grant(const struct evaluation *b, const struc
 	return NULL;
 }
 
-static struct ar_judgement by_grant(const struct evaluation *b, const struct ar_grant *g)
+static struct ar_judgement by_grant(const struct ar_evaluation *b, const struct ar_grant *g)
 {
 	return (struct ar_judgement){
 		.verdict = AR_ALLOW,
@@ -275,7 +250,7 @@ static struct ar_judgement by_grant(const struct evaluation *b, const struct ar_
 }
 
 /* It was allowed for the session, and is not what it was then. */
-static bool has_changed(const struct evaluation *b)
+static bool has_changed(const struct ar_evaluation *b)
 {
 	const struct ar_session *s = b->d->session;
 	bool has_changed = false;
@@ -292,7 +267,7 @@ static bool has_changed(const struct evaluation *b)
 	return has_changed;
 }
 
-static void tell_change(const struct evaluation *b, struct ar_judgement *j)
+static void tell_change(const struct ar_evaluation *b, struct ar_judgement *j)
 {
 	if (j->verdict == AR_ASK && has_changed(b))
 		j->reason = ar_arena_fmt(b->d->arena,
@@ -302,7 +277,7 @@ static void tell_change(const struct evaluation *b, struct ar_judgement *j)
 
 /* ---- several people ---- */
 
-static void keep_stricter(const struct evaluation *b, const struct ar_permission_rule *rule,
+static void keep_stricter(const struct ar_evaluation *b, const struct ar_permission_rule *rule,
 			  const struct ar_permission_rule **best)
 {
 	const struct ar_session *s = b->d->session;
@@ -315,7 +290,7 @@ static void keep_stricter(const struct evaluation *b, const struct ar_permission
 
 /* Of all rules that ask for several people, or could be about it, the one that asks for the
  * most; NULL: none does. */
-static const struct ar_permission_rule *most_approvals(const struct evaluation *b)
+static const struct ar_permission_rule *most_approvals(const struct ar_evaluation *b)
 {
 	const struct ar_policy *policy = b->d->input->policy;
 	const struct ar_permission_rule *best = NULL;
@@ -327,7 +302,8 @@ static const struct ar_permission_rule *most_approvals(const struct evaluation *
 	return best;
 }
 
-static struct ar_judgement by_possible_rule(const struct evaluation *b, const struct ar_permission_rule *rule)
+static struct ar_judgement by_possible_rule(const struct ar_evaluation *b,
+					    const struct ar_permission_rule *rule)
 {
 	struct ar_judgement j = by_rule(b, rule);
 
@@ -340,7 +316,7 @@ static struct ar_judgement by_possible_rule(const struct evaluation *b, const st
 	return j;
 }
 
-static struct ar_judgement by_people(const struct evaluation *b, const struct ar_permission_rule *rule)
+static struct ar_judgement by_people(const struct ar_evaluation *b, const struct ar_permission_rule *rule)
 {
 	return ar_rule_fits(b->d->session, rule, b->turn, b->act) ? by_rule(b, rule)
 								  : by_possible_rule(b, rule);
@@ -348,9 +324,9 @@ static struct ar_judgement by_people(const struct evaluation *b, const struct ar
 
 /* ---- all together ---- */
 
-static struct ar_judgement first_match(const struct evaluation *b)
+static struct ar_judgement first_match(const struct ar_evaluation *b)
 {
-	const struct ar_permission_rule *rule = find_rule(b, AR_DENY);
+	const struct ar_permission_rule *rule = find_rule_by(b, b->act, AR_DENY, ar_rule_fits);
 	const struct ar_grant *grant;
 	struct ar_judgement allowed;
 
@@ -358,12 +334,13 @@ static struct ar_judgement first_match(const struct evaluation *b)
 		return by_rule(b, rule);
 	if (b->act->hook == AR_HOOK_SAYS_DENY)
 		return by_hook(b, AR_DENY);
-	if (is_in_mode(b, AR_MODE_PLAN) && ar_mode_verdict(AR_MODE_PLAN, b->act->tool, false) == AR_DENY)
+	if (ar_evaluation_is_in_mode(b, AR_MODE_PLAN) &&
+	    ar_mode_verdict(AR_MODE_PLAN, b->act->tool, false) == AR_DENY)
 		return by_mode(b);
 	rule = most_approvals(b);
 	if (rule)
 		return by_people(b, rule);
-	rule = find_rule(b, AR_ASK);
+	rule = find_rule_by(b, b->act, AR_ASK, ar_rule_fits);
 	if (rule && !find_grant(b, rule))
 		return by_rule(b, rule);
 	if (b->act->hook == AR_HOOK_SAYS_ASK)
@@ -380,7 +357,7 @@ static struct ar_judgement first_match(const struct evaluation *b)
 
 /* A part of the command is not known before it runs, and a rule could be about it then: a person
  * looks at it. */
-static void ask_for_possible(const struct evaluation *b, struct ar_judgement *j)
+static void ask_for_possible(const struct ar_evaluation *b, struct ar_judgement *j)
 {
 	const struct ar_permission_rule *rule;
 
@@ -394,9 +371,9 @@ static void ask_for_possible(const struct evaluation *b, struct ar_judgement *j)
 }
 
 /* Nobody is asked in mode never; what spoke is still named. */
-static void ask_nobody(const struct evaluation *b, struct ar_judgement *j)
+static void ask_nobody(const struct ar_evaluation *b, struct ar_judgement *j)
 {
-	if (j->verdict != AR_ASK || !is_in_mode(b, AR_MODE_NEVER))
+	if (j->verdict != AR_ASK || !ar_evaluation_is_in_mode(b, AR_MODE_NEVER))
 		return;
 	j->verdict = AR_DENY;
 	j->source = SOURCE(MODE);
@@ -425,7 +402,7 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 					const struct ar_act *act)
 {
 	struct ar_act own = *act;
-	struct evaluation b = { .d = d, .turn = turn, .act = &own };
+	struct ar_evaluation b = { .d = d, .turn = turn, .act = &own };
 	struct ar_judgement j;
 
 	own.root = d->input->policy->workspace;
@@ -436,13 +413,7 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 	gather_modes(&b);
 	j = first_match(&b);
 	ask_for_possible(&b, &j);
-	ar_permission_raise(&(struct ar_raise){ .d = d,
-						.turn = turn,
-						.act = &own,
-						.profile = &b.profile,
-						.is_bypass = b.strictest == AR_MODE_BYPASS,
-						.is_on_failure = is_in_mode(&b, AR_MODE_ON_FAILURE) },
-			    &j);
+	ar_permission_raise(&b, &j);
 	tell_change(&b, &j);
 	ask_nobody(&b, &j);
 	if (!j.mode)
@@ -456,7 +427,7 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 
 const char *ar_permission_mode_of(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct evaluation b = { .d = d, .turn = turn };
+	struct ar_evaluation b = { .d = d, .turn = turn };
 
 	gather_modes(&b);
 	return ar_mode_name(b.strictest);

@@ -1,17 +1,11 @@
-/* The eight permission modes: their words, how loose they are, what they let run by themselves.
- * Pure tables. */
+/* The eight permission modes: how loose they are, what they let run by themselves. Pure tables; their
+ * words are the catalogue's. */
+#include "describe.h"
 #include "permission/permission.h"
 
-struct mode {
-	const char *name;
-	int looseness;
-};
-
-static const struct mode modes[AR_MODE_COUNT] = {
-	[AR_MODE_DEFAULT] = { "default", 4 },	    [AR_MODE_UNTRUSTED] = { "untrusted", 3 },
-	[AR_MODE_ON_REQUEST] = { "on_request", 4 }, [AR_MODE_ON_FAILURE] = { "on_failure", 4 },
-	[AR_MODE_NEVER] = { "never", 2 },	    [AR_MODE_PLAN] = { "plan", 1 },
-	[AR_MODE_BYPASS] = { "bypass", 5 },	    [AR_MODE_AUTO] = { "auto", 4 },
+static const int looseness[AR_MODE_COUNT] = {
+	[AR_MODE_DEFAULT] = 4, [AR_MODE_UNTRUSTED] = 3, [AR_MODE_ON_REQUEST] = 4, [AR_MODE_ON_FAILURE] = 4,
+	[AR_MODE_NEVER] = 2,   [AR_MODE_PLAN] = 1,	[AR_MODE_BYPASS] = 5,	  [AR_MODE_AUTO] = 4,
 };
 
 _Static_assert((int)AR_MODE_DEFAULT == (int)AR_TURN_OPTIONS_MODE_DEFAULT &&
@@ -20,21 +14,17 @@ _Static_assert((int)AR_MODE_DEFAULT == (int)AR_TURN_OPTIONS_MODE_DEFAULT &&
 
 enum ar_permission_mode ar_mode_find(struct ar_str name)
 {
-	for (int i = AR_MODE_DEFAULT; i < AR_MODE_COUNT; i++) {
-		if (ar_str_is(name, modes[i].name))
-			return (enum ar_permission_mode)i;
-	}
-	return 0;
+	return (enum ar_permission_mode)ar_enum_find(&ar_turn_options_mode_desc, name);
 }
 
 const char *ar_mode_name(enum ar_permission_mode mode)
 {
-	return modes[mode].name;
+	return ar_enum_name(&ar_turn_options_mode_desc, (int)mode);
 }
 
 int ar_mode_looseness(enum ar_permission_mode mode)
 {
-	return modes[mode].looseness;
+	return looseness[mode];
 }
 
 enum ar_verdict ar_mode_verdict(enum ar_permission_mode mode, const struct ar_tool *tool, bool is_confined)

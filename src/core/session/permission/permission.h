@@ -168,25 +168,14 @@ bool ar_rule_may_fit(const struct ar_session *s, const struct ar_permission_rule
 		     const struct ar_turn *turn, const struct ar_act *act);
 bool ar_pattern_fits(struct ar_str pattern, struct ar_str text);
 
-/* rule_shape.c: a rule of a session's policy. Texts are the policy's. */
-#define AR_RULE_TEXT_MAX 256
-struct ar_permission_rule ar_rule_of(const struct ar_shape_policy_rule *said);
-struct ar_str ar_rule_wrong_member(const struct ar_shape_policy_rule *said); /* absent: none is */
-void ar_rule_settle(struct ar_shape_policy_rule *said); /* one way to say the same */
-
 /* shell.c: what a shell is asked to run, from the arguments of its call, with what a grant for
  * it covers. NULL: it is no shell. */
 const struct ar_command_line *ar_shell_command(struct ar_decision *d, const struct ar_act *act,
 					       struct ar_str *ret_covers);
 
-/* covers.c: what a grant is about. A command: exactly it, in that folder, with that input;
- * absent when it destroys something, or cannot be recognised again. A tool that somebody else
- * describes: as described; absent for the runtime's own, which do not change. */
-struct ar_str ar_covers_command(struct ar_decision *d, const struct ar_command_line *c, struct ar_str text,
-				struct ar_str input);
-
-/* Whether a text is a list of plain commands but for redirections that write no file. */
-bool ar_covers_nearly_literal(struct ar_arena *a, struct ar_str text);
+/* covers.c: what a grant is about, of a tool that somebody else describes: as described; absent for the
+ * runtime's own, which do not change. */
+#define AR_COVERS_LEN 32
 struct ar_str ar_covers_tool(struct ar_decision *d, const struct ar_tool *tool);
 
 /* Whether a tool is declared to destroy: then each call is asked for. */

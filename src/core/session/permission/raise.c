@@ -40,74 +40,75 @@ static bool has_failed_inside(const struct ar_session *s, const struct ar_turn *
 	return false;
 }
 
-static struct ar_str escalation_reason(const struct ar_raise *r)
+static struct ar_str escalation_reason(const struct ar_evaluation *b)
 {
-	const struct ar_settled_profile *p = r->profile;
-	struct ar_str why = ar_arena_excerpt(r->d->arena, p->justification, JUSTIFICATION_MAX);
+	const struct ar_settled_profile *p = &b->profile;
+	struct ar_str why = ar_arena_excerpt(b->d->arena, p->justification, JUSTIFICATION_MAX);
 
-	return ar_arena_fmt(r->d->arena, "it asks for sandbox %s, which is more than the turn's %s%s%.*s",
+	return ar_arena_fmt(b->d->arena, "it asks for sandbox %s, which is more than the turn's %s%s%.*s",
 			    ar_sandbox_name(p->profile), ar_sandbox_name(p->turn),
 			    ar_str_empty(why) ? "" : ": ", AR_STR_ARG(why));
 }
 
-static void raise_escalation(const struct ar_raise *r, struct ar_judgement *j)
+static void raise_escalation(const struct ar_evaluation *b, struct ar_judgement *j)
 {
-	if (r->is_on_failure && !has_failed_inside(r->d->session, r->turn)) {
+	if (ar_evaluation_is_in_mode(b, AR_MODE_ON_FAILURE) && !has_failed_inside(b->d->session, b->turn)) {
 		set_verdict(j, AR_DENY, SOURCE(SANDBOX_OVERRIDE),
-			    ar_arena_fmt(r->d->arena,
+			    ar_arena_fmt(b->d->arena,
 					 "mode on_failure gives more than sandbox %s only after a run inside "
 					 "it failed",
-					 ar_sandbox_name(r->profile->turn)));
+					 ar_sandbox_name(b->profile.turn)));
 		return;
 	}
 	j->is_escalation = true;
-	set_verdict(j, AR_ASK, SOURCE(SANDBOX_OVERRIDE), escalation_reason(r));
+	set_verdict(j, AR_ASK, SOURCE(SANDBOX_OVERRIDE), escalation_reason(b));
 }
 
-static void raise_profile(const struct ar_raise *r, struct ar_judgement *j)
+static void raise_profile(const struct ar_evaluation *b, struct ar_judgement *j)
 {
-	const struct ar_settled_profile *p = r->profile;
+	const struct ar_settled_profile *p = &b->profile;
 
 	if (p->is_forbidden) {
 		set_verdict(j, AR_DENY, SOURCE(HOST_POLICY),
 			    AR_STR("sandbox danger_full_access is not allowed here (sandbox.allow_danger)"));
 	} else if (!p->is_available) {
 		set_verdict(j, AR_UNAVAILABLE, SOURCE(SANDBOX_OVERRIDE),
-			    ar_arena_fmt(r->d->arena, "sandbox %s cannot be enforced here: %.*s",
+			    ar_arena_fmt(b->d->arena, "sandbox %s cannot be enforced here: %.*s",
 					 ar_sandbox_name(p->profile),
 					 AR_STR_ARG(ar_str_utf8_prefix(p->reason, 512))));
 		j->remedy = p->remedy;
 	} else if (p->is_escalation) {
-		raise_escalation(r, j);
+		raise_escalation(b, j);
 	}
 }
 
-/* A person who allowed exactly this command has seen it. */
-static void raise_danger(const struct ar_raise *r, struct ar_judgement *j)
+/* A person who allowed exactly this command has seen it. In mode bypass permission is skipped on purpose:
+ * danger is only told. */
+static void raise_danger(const struct ar_evaluation *b, struct ar_judgement *j)
 {
 	struct ar_str what;
 
-	if (!r->act->command || !r->act->command->dangers || j->verdict == AR_DENY ||
+	if (!b->act->command || !b->act->command->dangers || j->verdict == AR_DENY ||
 	    j->verdict == AR_UNAVAILABLE)
 		return;
-	what = ar_arena_excerpt(r->d->arena, ar_command_danger_text(r->act->command, r->d->arena),
+	what = ar_arena_excerpt(b->d->arena, ar_command_danger_text(b->act->command, b->d->arena),
 				DANGER_MAX);
 	if (j->verdict == AR_ASK)
-		j->reason = ar_arena_fmt(r->d->arena, "it looks like %.*s; %.*s", AR_STR_ARG(what),
+		j->reason = ar_arena_fmt(b->d->arena, "it looks like %.*s; %.*s", AR_STR_ARG(what),
 					 AR_STR_ARG(j->reason));
-	else if (!r->is_bypass && j->source != SOURCE(HUMAN))
+	else if (b->strictest != AR_MODE_BYPASS && j->source != SOURCE(HUMAN))
 		set_verdict(j, AR_ASK, SOURCE(CLASSIFIER),
-			    ar_arena_fmt(r->d->arena, "the command looks like %.*s", AR_STR_ARG(what)));
+			    ar_arena_fmt(b->d->arena, "the command looks like %.*s", AR_STR_ARG(what)));
 }
 
-void ar_permission_raise(const struct ar_raise *r, struct ar_judgement *j)
+void ar_permission_raise(const struct ar_evaluation *b, struct ar_judgement *j)
 {
-	j->profile = r->profile->profile;
-	j->justification = r->profile->justification;
-	j->covers = r->act->covers;
-	j->is_single = r->act->command ? ar_str_absent(r->act->covers) : ar_covers_nothing(r->act->tool);
+	j->profile = b->profile.profile;
+	j->justification = b->profile.justification;
+	j->covers = b->act->covers;
+	j->is_single = b->act->command ? ar_str_absent(b->act->covers) : ar_covers_nothing(b->act->tool);
 	j->is_single |= j->approvals > 0;
 	if (j->profile && j->verdict != AR_DENY)
-		raise_profile(r, j);
-	raise_danger(r, j);
+		raise_profile(b, j);
+	raise_danger(b, j);
 }

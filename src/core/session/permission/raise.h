@@ -1,19 +1,22 @@
-/* What the sandbox and the danger scan add to a judgement. For this folder alone. */
+/* One act while it is judged, and what the sandbox and the danger scan add. For this folder alone. */
 #ifndef AR_PERMISSION_RAISE_H
 #define AR_PERMISSION_RAISE_H
 
 #include "permission/permission.h"
 
-struct ar_raise {
+struct ar_evaluation {
 	struct ar_decision *d;
 	const struct ar_turn *turn;
 	const struct ar_act *act;
-	const struct ar_settled_profile *profile;
-	bool is_bypass; /* permission is skipped on purpose: danger is only told */
-	bool is_on_failure; /* more may be asked for only after a run inside failed */
+	enum ar_permission_mode modes[3]; /* host's, session's, turn's: all of them hold */
+	size_t mode_count;
+	enum ar_permission_mode strictest;
+	struct ar_settled_profile profile;
 };
 
+bool ar_evaluation_is_in_mode(const struct ar_evaluation *b, enum ar_permission_mode mode);
+
 /* Never makes it looser. */
-void ar_permission_raise(const struct ar_raise *r, struct ar_judgement *j);
+void ar_permission_raise(const struct ar_evaluation *b, struct ar_judgement *j);
 
 #endif

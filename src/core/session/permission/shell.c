@@ -6,6 +6,8 @@
 
 #define ARGV_MAX 1024
 
+/* ---- reading ---- */
+
 static struct ar_str text_of(struct ar_decision *d, struct ar_json args, const char *name)
 {
 	struct ar_str text = AR_STR_NONE;
@@ -42,6 +44,70 @@ static void read_input(struct ar_decision *d, struct ar_str text, struct ar_comm
 	ret->count = 0;
 }
 
+/* ---- what a grant for it covers ---- */
+
+/* Redirections that write nothing: to another output of the same command, or to nowhere. */
+static const char *const silent[] = { "2>&1",	     "1>&2",	    ">&2",	 ">/dev/null",
+				      "1>/dev/null", "2>/dev/null", "</dev/null" };
+
+static size_t silent_at(struct ar_str text, size_t at)
+{
+	for (size_t i = 0; i < AR_ARRAY_LEN(silent); i++) {
+		struct ar_str one = ar_str_from(silent[i]), after = ar_str_sub(text, at + one.len, 1);
+
+		if (ar_str_starts(ar_str_sub(text, at, one.len), one) &&
+		    (after.len == 0 || __builtin_strchr(" \n;|", after.p[0])))
+			return one.len;
+	}
+	return 0;
+}
+
+/* Whether a text is a list of plain commands but for redirections that write no file. None of the bytes of such a redirection means something else inside quotes, so it does not
+ * matter where they stand. */
+static bool is_nearly_literal(struct ar_arena *a, struct ar_str text)
+{
+	struct ar_command_line rest = { 0 };
+	struct ar_buf without = { 0 };
+
+	for (size_t at = 0; at < text.len;) {
+		size_t skip = at > 0 && text.p[at - 1] == ' ' ? silent_at(text, at) : 0;
+
+		if (skip == 0)
+			ar_buf_addc(&without, text.p[at]);
+		at += skip ? skip : 1;
+	}
+	if (without.len < text.len)
+		ar_command_read_literal(ar_arena_str(a, ar_buf_str(&without)), a, &rest);
+	ar_buf_fini(&without);
+	return !rest.is_opaque && rest.count > 0;
+}
+
+/* Exactly this command, in that folder, with that input; absent when it destroys something, or cannot be
+ * recognised again. */
+static struct ar_str covers_of(struct ar_decision *d, const struct ar_command_line *c, struct ar_str text,
+			       struct ar_str input)
+{
+	bool is_literal = !c->is_opaque && c->count > 0;
+	struct ar_jw w;
+
+	if (ar_command_is_destructive(c) ||
+	    (!is_literal && (ar_str_absent(text) || !is_nearly_literal(d->arena, text))))
+		return AR_STR_NONE;
+	w = ar_decide_json(d);
+	ar_jw_open_array(&w);
+	ar_jw_str(&w, c->cwd);
+	if (is_literal)
+		ar_command_words_json(c, &w);
+	else
+		ar_jw_str(&w, text);
+	if (!ar_str_absent(input))
+		ar_jw_str(&w, input);
+	ar_jw_close_array(&w);
+	return ar_hash_digits(d->arena, ar_decide_json_end(d), AR_COVERS_LEN);
+}
+
+/* ---- both ---- */
+
 const struct ar_command_line *ar_shell_command(struct ar_decision *d, const struct ar_act *act,
 					       struct ar_str *ret_covers)
 {
@@ -69,6 +135,6 @@ const struct ar_command_line *ar_shell_command(struct ar_decision *d, const stru
 	ar_command_judge_writes(c);
 	if (!ar_str_empty(input))
 		ar_command_judge_input(c);
-	*ret_covers = ar_covers_command(d, c, text, input);
+	*ret_covers = covers_of(d, c, text, input);
 	return c;
 }
