@@ -171,7 +171,8 @@ static void blocked_tasks(const struct ar_session *s, struct ar_str thread, stru
 	for (size_t i = 0; i < s->declared.count; i++) {
 		const struct ar_task *task = s->declared.at[i];
 
-		if (!is_in(task, thread) || ar_task_is_over(task) || !ar_task_is_blocked(s, task, NULL))
+		if (!is_in(task, thread) || ar_task_is_over(task) ||
+		    !ar_task_is_blocked(s, task, AR_STR_NONE))
 			continue;
 		ar_jw_open(w);
 		ar_jw_mstr(w, "taskId", task->id);

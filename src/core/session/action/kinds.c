@@ -78,13 +78,7 @@ enum ar_action_type ar_action_type_find(struct ar_str name)
 
 struct ar_action *ar_session_action(const struct ar_session *s, struct ar_str id)
 {
-	for (size_t i = s->actions.count; i > 0; i--) {
-		struct ar_action *a = s->actions.at[i - 1];
-
-		if (ar_str_eq(a->id, id))
-			return a;
-	}
-	return NULL;
+	return ar_vec_last_with(&s->actions, offsetof(struct ar_action, id), id);
 }
 
 bool ar_turn_is_waiting(const struct ar_session *s, const struct ar_turn *turn)

@@ -26,15 +26,6 @@ static struct ar_str decision_word(struct ar_str said)
 	return said;
 }
 
-static bool is_offered(const struct ar_action *a, struct ar_str word)
-{
-	for (size_t i = 0; i < a->decisions.count; i++) {
-		if (ar_str_eq(a->decisions.at[i], word))
-			return true;
-	}
-	return false;
-}
-
 static struct ar_str offered(const struct ar_decision *d, const struct ar_action *a)
 {
 	struct ar_str list = AR_STR("");
@@ -91,7 +82,7 @@ static enum ar_status check_open(const struct ar_decision *d, const struct ar_ac
 	if (a->expires && a->expires <= d->input->now)
 		return ar_refuse(err, AR_ERR_EXPIRED, "action %.*s expired at %.*s", AR_STR_ARG(a->id),
 				 AR_STR_ARG(ar_time_format(a->expires, when)));
-	if (!is_offered(a, word))
+	if (!ar_texts_have(a->decisions, word))
 		return ar_refuse(
 			err, AR_ERR_INVALID_DECISION, "'%.*s' is not one of %.*s%s",
 			AR_STR_ARG(ar_str_utf8_prefix(word, 64)),
@@ -148,13 +139,10 @@ static enum ar_status check_payload(struct ar_decision *d, const struct ar_actio
 static enum ar_status check_shown(const struct ar_decision *d, const struct ar_action *a,
 				  const struct ar_settlement *s, struct ar_error *err)
 {
-	static const char *const no[] = { "deny", "reject", "decline", "cancel", "stop", "skip" };
-
-	for (size_t i = 0; i < AR_ARRAY_LEN(no); i++) {
-		if (ar_str_is(s->decision, no[i]))
-			return AR_OK;
-	}
-	if (ar_str_absent(s->digest) && ar_str_absent(a->prompt_ref))
+	if (ar_texts_have(AR_TEXTS(AR_STR("deny"), AR_STR("reject"), AR_STR("decline"), AR_STR("cancel"),
+				   AR_STR("stop"), AR_STR("skip")),
+			  s->decision) ||
+	    (ar_str_absent(s->digest) && ar_str_absent(a->prompt_ref)))
 		return AR_OK;
 	if (!ar_str_absent(s->digest) && ar_str_eq(a->check, ar_action_check(d->arena, s->digest)))
 		return AR_OK;

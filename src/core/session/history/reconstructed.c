@@ -3,24 +3,16 @@
  * beside the log, and may be gone: those that were looked for and not found are named. Pure. */
 #include "decide.h"
 
-static bool is_missing(const struct ar_missing *m, struct ar_str ref)
-{
-	for (size_t i = 0; i < m->count; i++) {
-		if (ar_str_eq(m->refs[i], ref))
-			return true;
-	}
-	return false;
-}
-
 static struct ar_texts missing_of(struct ar_decision *d, const struct ar_thread *t)
 {
+	struct ar_texts gone = { d->input->missing.refs, d->input->missing.count };
 	struct ar_str *refs = ar_arena_alloc(d->arena, (t->context.count + 1) * sizeof(*refs));
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->context.count; i++) {
 		struct ar_str ref = ((const struct ar_context_entry *)t->context.at[i])->ref;
 
-		if (is_missing(&d->input->missing, ref))
+		if (ar_texts_have(gone, ref))
 			refs[n++] = ref;
 	}
 	return (struct ar_texts){ refs, n };

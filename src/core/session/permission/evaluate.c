@@ -31,13 +31,11 @@ static const struct ar_judged *find_judged(const struct ar_session *s, struct ar
 {
 	for (size_t i = 0; i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];
+		const struct ar_judged *judged =
+			ar_vec_last_with(&t->judged, offsetof(struct ar_judged, call), call);
 
-		for (size_t k = t->judged.count; k > 0; k--) {
-			const struct ar_judged *judged = t->judged.at[k - 1];
-
-			if (ar_str_eq(judged->call, call))
-				return judged;
-		}
+		if (judged)
+			return judged;
 	}
 	return NULL;
 }

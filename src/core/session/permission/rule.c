@@ -40,16 +40,12 @@ static bool is_same_or_any(struct ar_str wanted, struct ar_str got)
 /* Names of arguments that hold a path. */
 static bool names_path(struct ar_str name)
 {
-	static const char *const names[] = { "path",	    "paths",	"file", "files", "filePath",
-					     "file_path",   "filename", "cwd",	"dir",	 "directory",
-					     "folder",	    "from",	"to",	"root",	 "source",
-					     "destination", "target" };
-
-	for (size_t i = 0; i < AR_ARRAY_LEN(names); i++) {
-		if (ar_str_is(name, names[i]))
-			return true;
-	}
-	return false;
+	return ar_texts_have(AR_TEXTS(AR_STR("path"), AR_STR("paths"), AR_STR("file"), AR_STR("files"),
+				      AR_STR("filePath"), AR_STR("file_path"), AR_STR("filename"),
+				      AR_STR("cwd"), AR_STR("dir"), AR_STR("directory"), AR_STR("folder"),
+				      AR_STR("from"), AR_STR("to"), AR_STR("root"), AR_STR("source"),
+				      AR_STR("destination"), AR_STR("target")),
+			     name);
 }
 
 /* What `dir` + '/' is: a rule about all that is in a folder is about the folder too. */

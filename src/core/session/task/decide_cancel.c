@@ -11,22 +11,14 @@ struct cancel {
 	bool children, processes;
 };
 
-static bool names(struct ar_texts list, const char *word)
-{
-	for (size_t i = 0; i < list.count; i++) {
-		if (ar_str_is(list.at[i], word))
-			return true;
-	}
-	return !list.at; /* nothing said: all */
-}
-
 static struct cancel cancel_of(struct ar_decision *d)
 {
 	const struct ar_cmd_cancel_task_in *in = d->input->command.args;
 	struct cancel c = { .reason = in->reason };
 
-	c.children = names(in->propagation, "children");
-	c.processes = c.children && names(in->propagation, "processes");
+	c.children = !in->propagation.at || ar_texts_have(in->propagation, AR_STR("children"));
+	c.processes =
+		c.children && (!in->propagation.at || ar_texts_have(in->propagation, AR_STR("processes")));
 	c.requested_by = ar_task_caller(d, in->requested_by);
 	return c;
 }

@@ -67,7 +67,7 @@ enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
 	start.how.environment_ref = environment_of(d);
 	if (ar_str_absent(start.how.run_id))
 		start.how.run_id = ar_decide_mint(d, "run", &d->counters.run);
-	is_blocked = ar_task_is_blocked(d->session, task, NULL);
+	is_blocked = ar_task_is_blocked(d->session, task, AR_STR_NONE);
 	if (!is_blocked && ar_task_plan(d, task, &start, &plan, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (task->status == AR_TASK_DRAFT)
@@ -188,7 +188,7 @@ static enum ar_status check_resume(struct ar_decision *d, const struct ar_task *
 	if (task->status != AR_TASK_PAUSED && !(task->status == AR_TASK_RUNNING && ar_task_open_run(task)))
 		return ar_refuse(err, AR_ERR_NOT_PAUSED, "task %.*s is %.*s, not paused",
 				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
-	if (task->status == AR_TASK_PAUSED && ar_task_is_blocked(d->session, task, NULL))
+	if (task->status == AR_TASK_PAUSED && ar_task_is_blocked(d->session, task, AR_STR_NONE))
 		return ar_refuse(err, AR_ERR_BLOCKED, "task %.*s waits for task %.*s", AR_STR_ARG(task->id),
 				 AR_STR_ARG(ar_task_blocked_by(d->session, task)));
 	return AR_OK;
@@ -208,7 +208,7 @@ static enum ar_status plan_all(struct ar_decision *d, const struct ar_task *task
 	for (size_t i = 0; wants_children(in->propagation) && i < children.count; i++) {
 		const struct ar_task *child = children.at[i];
 
-		if (child->status == AR_TASK_PAUSED && !ar_task_is_blocked(d->session, child, NULL) &&
+		if (child->status == AR_TASK_PAUSED && !ar_task_is_blocked(d->session, child, AR_STR_NONE) &&
 		    plan_resumption(d, child, NULL, &ret[n++], err) != AR_OK)
 			return AR_E_REFUSED;
 	}

@@ -6,16 +6,18 @@
 
 /* ---- reading ---- */
 
-/* Whether `edge` of `from` says that `blocker` keeps `task` from running. */
-static bool is_block(const struct ar_task *from, const struct ar_edge *edge, const struct ar_task *task,
-		     struct ar_str *ret_blocker)
+/* The task that an edge keeps from running, and the one that does; both absent: none. */
+struct block {
+	struct ar_str held, blocker;
+};
+
+static struct block block_of(const struct ar_task *from, const struct ar_edge *edge)
 {
-	if (ar_str_is(edge->kind, "blocked_by") && from == task) {
-		*ret_blocker = edge->target;
-		return true;
-	}
-	*ret_blocker = from->id;
-	return ar_str_is(edge->kind, "blocks") && ar_str_eq(edge->target, task->id);
+	if (ar_str_is(edge->kind, "blocks"))
+		return (struct block){ .held = edge->target, .blocker = from->id };
+	if (ar_str_is(edge->kind, "blocked_by"))
+		return (struct block){ .held = from->id, .blocker = edge->target };
+	return (struct block){ 0 };
 }
 
 /* The open blockers of a task, one after another: `*at` and `*k` are where to look next. */
@@ -27,21 +29,23 @@ static bool next_blocker(const struct ar_session *s, const struct ar_task *task,
 
 		while (*k < from->edges.count) {
 			const struct ar_edge *edge = from->edges.at[(*k)++];
+			struct block b = block_of(from, edge);
 
-			if (is_block(from, edge, task, ret) && !ar_str_is(edge->status, AR_EDGE_SATISFIED))
+			*ret = b.blocker;
+			if (ar_str_eq(b.held, task->id) && !ar_str_is(edge->status, AR_EDGE_SATISFIED))
 				return true;
 		}
 	}
 	return false;
 }
 
-bool ar_task_is_blocked(const struct ar_session *s, const struct ar_task *task, const struct ar_task *but)
+bool ar_task_is_blocked(const struct ar_session *s, const struct ar_task *task, struct ar_str but)
 {
 	size_t at = 0, k = 0;
 	struct ar_str blocker;
 
 	while (next_blocker(s, task, &at, &k, &blocker)) {
-		if (!but || !ar_str_eq(blocker, but->id))
+		if (!ar_str_eq(blocker, but))
 			return true;
 	}
 	return false;
@@ -168,21 +172,17 @@ void ar_task_release(struct ar_decision *d, const struct ar_task *task, bool is_
 		const struct ar_task *from = s->declared.at[i];
 
 		for (size_t k = 0; k < from->edges.count; k++) {
-			const struct ar_edge *edge = from->edges.at[k];
-			bool is_mine =
-				(from == task && ar_str_is(edge->kind, "blocks")) ||
-				(ar_str_is(edge->kind, "blocked_by") && ar_str_eq(edge->target, task->id));
-			struct ar_edge now = *edge;
-			const struct ar_task *held;
+			struct ar_edge now = *(const struct ar_edge *)from->edges.at[k];
+			struct block b = block_of(from, &now);
+			const struct ar_task *held = ar_session_declared(s, b.held);
 
-			if (!is_mine || ar_str_is(edge->status, AR_EDGE_SATISFIED))
+			if (!ar_str_eq(b.blocker, task->id) || ar_str_is(now.status, AR_EDGE_SATISFIED))
 				continue;
 			now.status = is_completed ? AR_STR(AR_EDGE_SATISFIED) : AR_STR(AR_EDGE_FAILED);
 			now.updated = d->input->now;
 			say_edge(d, from, &now, AR_TASK_DEPENDENCY_UPDATED_CHANGE_UPDATED);
-			held = from == task ? ar_session_declared(s, edge->target) : from;
 			if (is_completed && held && !ar_task_is_over(held) &&
-			    !ar_task_is_blocked(s, held, task))
+			    !ar_task_is_blocked(s, held, task->id))
 				ar_task_unblock(d, held);
 		}
 	}
@@ -312,8 +312,7 @@ static void say_blocked(struct ar_decision *d, const struct ar_task *task, struc
 					  [AR_TASK_BLOCKED] = true };
 	struct ar_shape_blocker one;
 
-	if (!task || !task->sheet || (size_t)task->status >= AR_ARRAY_LEN(may_block) ||
-	    !may_block[task->status])
+	if (!task || (size_t)task->status >= AR_ARRAY_LEN(may_block) || !may_block[task->status])
 		return;
 	one = ar_task_blocker(d->session, blocker);
 	ar_task_emit(d, task, AR_EV_TASK_BLOCKED,
@@ -324,14 +323,11 @@ static void say_blocked(struct ar_decision *d, const struct ar_task *task, struc
 
 static void add_edge(struct ar_decision *d, const struct ar_task *source, const struct ar_edge *edge)
 {
-	const struct ar_task *target = ar_session_any_task(d->session, edge->target);
-	bool is_open = ar_str_is(edge->status, AR_EDGE_OPEN);
+	struct block b = block_of(source, edge);
 
 	say_edge(d, source, edge, AR_TASK_DEPENDENCY_UPDATED_CHANGE_ADDED);
-	if (ar_str_is(edge->kind, "blocks") && is_open)
-		say_blocked(d, target, source->id);
-	if (ar_str_is(edge->kind, "blocked_by") && is_open)
-		say_blocked(d, source, edge->target);
+	if (ar_str_is(edge->status, AR_EDGE_OPEN))
+		say_blocked(d, ar_session_declared(d->session, b.held), b.blocker);
 	if (ar_str_is(edge->kind, "child"))
 		ar_task_delegated(d, source, edge->target, "a task was put under it");
 }
@@ -392,6 +388,7 @@ enum ar_status ar_decide_unlink_tasks(struct ar_decision *d, struct ar_error *er
 	const struct ar_edge *edge;
 	struct ar_task *source;
 	struct ar_edge gone;
+	struct block b;
 
 	if (ar_task_need(d, in->source_id, &source, err) != AR_OK)
 		return AR_E_REFUSED;
@@ -401,13 +398,9 @@ enum ar_status ar_decide_unlink_tasks(struct ar_decision *d, struct ar_error *er
 		gone.reason = ar_str_absent(in->reason) ? edge->reason : in->reason;
 		gone.updated = d->input->now;
 		say_edge(d, from, &gone, AR_TASK_DEPENDENCY_UPDATED_CHANGE_REMOVED);
-		held = ar_str_is(edge->kind, "blocks") ? ar_session_declared(d->session, edge->target) : from;
-		if ((ar_str_is(edge->kind, "blocks") || ar_str_is(edge->kind, "blocked_by")) && held &&
-		    held->sheet &&
-		    !ar_task_is_blocked(d->session, held,
-					ar_str_is(edge->kind, "blocks")
-						? from
-						: ar_session_any_task(d->session, edge->target)))
+		b = block_of(from, edge);
+		held = ar_session_declared(d->session, b.held);
+		if (held && !ar_task_is_blocked(d->session, held, b.blocker))
 			ar_task_unblock(d, held);
 	}
 	ar_decide_reply(d, AR_CMD_UNLINK_TASKS, &(struct ar_cmd_unlink_tasks_out){ .removed = edge != NULL });

@@ -139,15 +139,6 @@ void ar_task_begin(struct ar_decision *d, const struct ar_task *task, const stru
 
 /* ---- failing ---- */
 
-static bool is_listed(struct ar_texts categories, struct ar_str category)
-{
-	for (size_t i = 0; i < categories.count; i++) {
-		if (ar_str_eq(categories.at[i], category))
-			return true;
-	}
-	return false;
-}
-
 /* What the policy says about a run whose time is over; without a word about it the task is over too. */
 static bool is_tried_again(const struct ar_task *task, const struct ar_task_failure *f)
 {
@@ -157,7 +148,7 @@ static bool is_tried_again(const struct ar_task *task, const struct ar_task_fail
 				: f->retryable && f->status == AR_TASK_ATTEMPT_FAILED_STATUS_FAILED;
 
 	return may_help && ar_task_open_run(task)->count < ar_task_limit(policy->max_attempts) &&
-	       !is_listed(policy->non_retryable, f->category);
+	       !ar_texts_have(policy->non_retryable, f->category);
 }
 
 static struct ar_shape_failure error_of(const struct ar_task_failure *f)
@@ -326,7 +317,7 @@ enum ar_status ar_decide_task_due(struct ar_decision *d, struct ar_error *err)
 		time_out(d, task, &over);
 	else if (run)
 		ar_task_set_clock(d, task, run);
-	else if (task->sheet->start ? !ar_task_is_blocked(d->session, task, NULL)
+	else if (task->sheet->start ? !ar_task_is_blocked(d->session, task, AR_STR_NONE)
 				    : task->sheet->retry_at != 0)
 		begin_late(d, task);
 	return AR_OK;

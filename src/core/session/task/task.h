@@ -39,8 +39,8 @@ void ar_task_say_accepted(struct ar_decision *d, const struct ar_task *task,
 /* ---- the graph ---- */
 
 /* Whether something keeps the task from running: a blocker that is open. `but` has ended in this
- * decision; may be NULL. */
-bool ar_task_is_blocked(const struct ar_session *s, const struct ar_task *task, const struct ar_task *but);
+ * decision; may be absent. */
+bool ar_task_is_blocked(const struct ar_session *s, const struct ar_task *task, struct ar_str but);
 
 /* The task `id` as a blocker: with the question that it waits for, if there is one. */
 struct ar_shape_blocker ar_task_blocker(const struct ar_session *s, struct ar_str id);

@@ -163,13 +163,7 @@ static enum ar_status check_scope(const struct ar_decision *d, size_t targets, s
 
 static const struct ar_turn *turn_among(const struct ar_vec *turns, struct ar_str id)
 {
-	for (size_t i = 0; i < turns->count; i++) {
-		const struct ar_turn *turn = turns->at[i];
-
-		if (ar_str_eq(turn->id, id))
-			return turn;
-	}
-	return NULL;
+	return ar_vec_last_with(turns, offsetof(struct ar_turn, id), id);
 }
 
 static struct ar_texts running_calls(struct ar_decision *d, const struct ar_vec *turns)
