@@ -205,6 +205,10 @@ def nested_shapes(catalog):
     for c in catalog.commands:
         walk(c.input)
         walk(c.output)
+    for s in catalog.shapes.values():
+        if s.content:
+            walk(s)
+            found[s.name] = s
     return list(found.values())
 
 

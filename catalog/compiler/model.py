@@ -62,6 +62,7 @@ class Shape:
     doc: str = ""
     closed: bool = False
     or_text: bool = False
+    content: bool = False   # of a text behind a ref: a struct in C, although no field refers to it
     fields: list = field(default_factory=list)
     oneofs: list = field(default_factory=list)
 

@@ -108,7 +108,9 @@ def add_oneof(shape, at, names):
 
 
 def parse_shape(catalog, at, head, body):
-    shape = Shape(name=head[1], doc=head[-1], closed="closed" in head[2:-1], or_text="or=string" in head[2:-1])
+    options = head[2:-1]
+    shape = Shape(name=head[1], doc=head[-1], closed="closed" in options, or_text="or=string" in options,
+                  content="content" in options)
     for at, tokens in body:
         add_field(catalog, shape, at, tokens)
     catalog.shapes[shape.name] = shape

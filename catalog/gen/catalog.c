@@ -1717,6 +1717,74 @@ static const struct ar_field_desc ar_shape_setting_row_fields[] = {
 };
 const struct ar_struct_desc ar_shape_setting_row_desc = { ar_shape_setting_row_fields, 5, sizeof(struct ar_shape_setting_row), NULL, 0, true, offsetof(struct ar_shape_setting_row, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_input_snapshot_fields[] = {
+	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_input_snapshot, input_ref), NULL, { 0, false },
+	  "What was said.", NULL },
+	{ "workspaceId", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_input_snapshot, workspace_id), NULL, { 0, false },
+	  "Workspace of the session.", NULL },
+	{ "options", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_input_snapshot, options), NULL, { 0, false },
+	  "Options of the turn.", &ar_shape_turn_options_desc },
+};
+const struct ar_struct_desc ar_shape_input_snapshot_desc = { ar_shape_input_snapshot_fields, 3, sizeof(struct ar_shape_input_snapshot), NULL, 0, true, offsetof(struct ar_shape_input_snapshot, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_read_model_repair_fields[] = {
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_read_model_repair, thread_id), NULL, { 0, false },
+	  "The thread.", NULL },
+	{ "removedTurnIds", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_read_model_repair, removed_turn_ids), NULL, { 0, false },
+	  "Turns that are gone.", NULL },
+	{ "contextMessages", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_read_model_repair, context_messages), NULL, { 0, false },
+	  "Messages that are left.", NULL },
+};
+const struct ar_struct_desc ar_shape_read_model_repair_desc = { ar_shape_read_model_repair_fields, 3, sizeof(struct ar_shape_read_model_repair), NULL, 0, true, offsetof(struct ar_shape_read_model_repair, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_environment_sandbox_fields[] = {
+	{ "mode", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_environment_sandbox, mode), NULL, { 0, false },
+	  "Its profile.", NULL },
+	{ "isAvailable", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_environment_sandbox, is_available), NULL, { 0, false },
+	  "Whether it can be enforced here.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_environment_sandbox, reason), NULL, { 0, false },
+	  "Why not.", NULL },
+};
+const struct ar_struct_desc ar_shape_environment_sandbox_desc = { ar_shape_environment_sandbox_fields, 3, sizeof(struct ar_shape_environment_sandbox), NULL, 0, true, offsetof(struct ar_shape_environment_sandbox, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_environment_network_fields[] = {
+	{ "access", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_environment_network, access), NULL, { 0, false },
+	  "restricted, rules or enabled.", NULL },
+};
+const struct ar_struct_desc ar_shape_environment_network_desc = { ar_shape_environment_network_fields, 1, sizeof(struct ar_shape_environment_network), NULL, 0, true, offsetof(struct ar_shape_environment_network, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_turn_environment_fields[] = {
+	{ "workspaceId", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_turn_environment, workspace_id), NULL, { 0, false },
+	  "Workspace of the session.", NULL },
+	{ "cwd", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_turn_environment, cwd), NULL, { 0, false },
+	  "Its folder.", NULL },
+	{ "shell", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_turn_environment, shell), NULL, { 0, false },
+	  "Shell of the host.", NULL },
+	{ "os", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_turn_environment, os), NULL, { 0, false },
+	  "System of the host.", NULL },
+	{ "arch", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_turn_environment, arch), NULL, { 0, false },
+	  "Machine of the host.", NULL },
+	{ "sandboxProfile", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_environment, sandbox_profile), NULL, { 0, false },
+	  "Sandbox.", &ar_shape_environment_sandbox_desc },
+	{ "networkProfile", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_environment, network_profile), NULL, { 0, false },
+	  "Network.", &ar_shape_environment_network_desc },
+	{ "processLimits", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_environment, process_limits), NULL, { 0, false },
+	  "Limits of processes.", &ar_shape_process_limits_desc },
+};
+const struct ar_struct_desc ar_shape_turn_environment_desc = { ar_shape_turn_environment_fields, 8, sizeof(struct ar_shape_turn_environment), NULL, 0, true, offsetof(struct ar_shape_turn_environment, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_action_answer_fields[] = {
+	{ "decision", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_action_answer, decision), NULL, { 0, false },
+	  "What was decided.", NULL },
+	{ "actor", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_action_answer, actor), NULL, { 0, false },
+	  "Who decided.", &ar_shape_actor_desc },
+	{ "payload", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_action_answer, payload), NULL, { 0, false },
+	  "What the schema asked for.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_action_answer, reason), NULL, { 0, false },
+	  "Why.", NULL },
+};
+const struct ar_struct_desc ar_shape_action_answer_desc = { ar_shape_action_answer_fields, 4, sizeof(struct ar_shape_action_answer), NULL, 0, true, offsetof(struct ar_shape_action_answer, extra_), 0 };
+
 static const struct ar_field_desc ar_ev_session_created_fields[] = {
 	{ "title", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_session_created, title), NULL, { 0, false },
 	  "Name shown for the session; may be empty.", NULL },

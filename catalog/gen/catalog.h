@@ -2968,6 +2968,82 @@ struct ar_shape_setting_row_list {
 	size_t count;
 };
 
+struct ar_shape_input_snapshot { /* input_snapshot */
+	struct ar_str input_ref; /* ref? */
+	struct ar_str workspace_id; /* string? */
+	const struct ar_shape_turn_options *options; /* object? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_input_snapshot_list {
+	const struct ar_shape_input_snapshot *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_read_model_repair { /* read_model_repair */
+	struct ar_str thread_id; /* string? */
+	struct ar_texts removed_turn_ids; /* array? */
+	struct ar_opt_int context_messages; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_read_model_repair_list {
+	const struct ar_shape_read_model_repair *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_environment_sandbox { /* environment_sandbox */
+	struct ar_str mode; /* string */
+	bool is_available; /* bool */
+	struct ar_str reason; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_environment_sandbox_list {
+	const struct ar_shape_environment_sandbox *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_environment_network { /* environment_network */
+	struct ar_str access; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_environment_network_list {
+	const struct ar_shape_environment_network *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_turn_environment { /* turn_environment */
+	struct ar_str workspace_id; /* string? */
+	struct ar_str cwd; /* string? */
+	struct ar_str shell; /* string? */
+	struct ar_str os; /* string? */
+	struct ar_str arch; /* string? */
+	const struct ar_shape_environment_sandbox *sandbox_profile; /* object? */
+	const struct ar_shape_environment_network *network_profile; /* object? */
+	const struct ar_shape_process_limits *process_limits; /* object? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_turn_environment_list {
+	const struct ar_shape_turn_environment *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_action_answer { /* action_answer */
+	struct ar_str decision; /* string? */
+	const struct ar_shape_actor *actor; /* object? */
+	struct ar_str payload; /* object? */
+	struct ar_str reason; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_action_answer_list {
+	const struct ar_shape_action_answer *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_ev_session_created { /* session.created */
 	struct ar_str title; /* string */
 	struct ar_str workspace_id; /* string? */
@@ -5466,6 +5542,12 @@ extern const struct ar_struct_desc ar_shape_action_record_desc;
 extern const struct ar_struct_desc ar_shape_reason_desc;
 extern const struct ar_struct_desc ar_shape_token_record_desc;
 extern const struct ar_struct_desc ar_shape_setting_row_desc;
+extern const struct ar_struct_desc ar_shape_input_snapshot_desc;
+extern const struct ar_struct_desc ar_shape_read_model_repair_desc;
+extern const struct ar_struct_desc ar_shape_environment_sandbox_desc;
+extern const struct ar_struct_desc ar_shape_environment_network_desc;
+extern const struct ar_struct_desc ar_shape_turn_environment_desc;
+extern const struct ar_struct_desc ar_shape_action_answer_desc;
 
 extern const struct ar_event_desc ar_event_descs[AR_EV_COUNT];
 extern const struct ar_command_desc ar_command_descs[AR_CMD_COUNT];

@@ -41,6 +41,16 @@ struct ar_jw ar_decide_json(struct ar_decision *d); /* begin a JSON text ... */
 struct ar_str ar_decide_json_end(struct ar_decision *d); /* ... and take it */
 struct ar_ids ar_ids_thread(const struct ar_thread *t);
 
+/* The struct as JSON text. */
+static inline struct ar_str ar_decide_shape(struct ar_decision *d, const struct ar_struct_desc *desc,
+					    const void *s)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_struct_encode(desc, s, AR_STR_NONE, &w);
+	return ar_decide_json_end(d);
+}
+
 /* history/clock_step.c: emitted before the first fact of a decision before which the clock was set back. */
 void ar_decide_clock_step(struct ar_decision *d);
 
@@ -108,6 +118,10 @@ void ar_decide_reconstructed(struct ar_decision *d, const struct ar_thread *t);
 struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *turn);
 
 /* decide_turn.c */
+void ar_turn_emit(struct ar_decision *d, const struct ar_turn *turn, enum ar_event_type type,
+		  const void *payload); /* a fact about the turn as it is now */
+AR_MUST_USE enum ar_status ar_decide_need_thread(const struct ar_decision *d, struct ar_str id,
+						 struct ar_thread **ret, struct ar_error *err);
 struct ar_thread *ar_decide_thread(const struct ar_decision *d,
 				   const struct ar_turn *turn); /* that it is in */
 void ar_decide_resume_lost(struct ar_decision *d, struct ar_turn *turn); /* that nobody works on any more */

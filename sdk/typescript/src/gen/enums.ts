@@ -957,6 +957,28 @@ export interface OpenQuestion {
   [extra: string]: unknown;
 }
 
+/** Content behind inputSnapshotRef: what a turn starts with. */
+export interface InputSnapshot {
+  /** What was said. */
+  inputRef?: string;
+  /** Workspace of the session. */
+  workspaceId?: string;
+  /** Options of the turn. */
+  options?: TurnOptions;
+  [extra: string]: unknown;
+}
+
+/** Content behind readModelRepairRef: what readers change after a rollback. */
+export interface ReadModelRepair {
+  /** The thread. */
+  threadId?: string;
+  /** Turns that are gone. */
+  removedTurnIds?: string[];
+  /** Messages that are left. */
+  contextMessages?: number;
+  [extra: string]: unknown;
+}
+
 /** A model that can answer. */
 export interface RouteCandidate {
   /** Its provider. */
@@ -1498,6 +1520,58 @@ export interface ProcessLimits {
   outputBytesPerStream: number;
   /** Pause before a process is killed. */
   graceMs: number;
+  [extra: string]: unknown;
+}
+
+/** Sandbox of a turn, when it starts. */
+export interface EnvironmentSandbox {
+  /** Its profile. */
+  mode: string;
+  /** Whether it can be enforced here. */
+  isAvailable: boolean;
+  /** Why not. */
+  reason?: string;
+  [extra: string]: unknown;
+}
+
+/** Network of a turn, when it starts. */
+export interface EnvironmentNetwork {
+  /** restricted, rules or enabled. */
+  access: string;
+  [extra: string]: unknown;
+}
+
+/** Content behind executionEnvironmentRef: what the calls of a turn would run in. */
+export interface TurnEnvironment {
+  /** Workspace of the session. */
+  workspaceId?: string;
+  /** Its folder. */
+  cwd?: string;
+  /** Shell of the host. */
+  shell?: string;
+  /** System of the host. */
+  os?: string;
+  /** Machine of the host. */
+  arch?: string;
+  /** Sandbox. */
+  sandboxProfile?: EnvironmentSandbox;
+  /** Network. */
+  networkProfile?: EnvironmentNetwork;
+  /** Limits of processes. */
+  processLimits?: ProcessLimits;
+  [extra: string]: unknown;
+}
+
+/** Content behind responseRef: the whole answer to a question. */
+export interface ActionAnswer {
+  /** What was decided. */
+  decision?: string;
+  /** Who decided. */
+  actor?: Actor;
+  /** What the schema asked for. */
+  payload?: Record<string, unknown>;
+  /** Why. */
+  reason?: string;
   [extra: string]: unknown;
 }
 

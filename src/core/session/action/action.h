@@ -77,6 +77,9 @@ struct ar_action *ar_session_action(const struct ar_session *s, struct ar_str id
 bool ar_turn_is_waiting(const struct ar_session *s,
 			const struct ar_turn *turn); /* a question of it is open */
 
+/* Those that are open, oldest first. A copy: an answer moves a question to the end of the session's. */
+struct ar_vec ar_turn_open_actions(struct ar_decision *d, const struct ar_turn *turn);
+
 /* Whether something is done for it: it is not blocked, and waits for no answer. */
 bool ar_turn_is_worked_on(const struct ar_session *s, const struct ar_turn *turn);
 

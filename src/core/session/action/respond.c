@@ -161,15 +161,11 @@ static enum ar_status check_shown(const struct ar_decision *d, const struct ar_a
 
 static struct ar_str whole_answer(struct ar_decision *d, const struct ar_settlement *s)
 {
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "decision", s->decision);
-	ar_shape_write(&w, "actor", &ar_shape_actor_desc, s->actor);
-	ar_jw_mraw(&w, "payload", s->payload);
-	ar_jw_mstr(&w, "reason", s->reason);
-	ar_jw_close(&w);
-	return ar_decide_json_end(d);
+	return ar_decide_shape(d, &ar_shape_action_answer_desc,
+			       &(struct ar_shape_action_answer){ .decision = s->decision,
+								 .actor = s->actor,
+								 .payload = s->payload,
+								 .reason = s->reason });
 }
 
 /* A permission's answer may say in its payload how far it reaches, for how long, and why. */

@@ -83,9 +83,7 @@ static void say_settled(struct ar_decision *d, const struct ar_turn *turn, const
 	ar_bridge_answer(d, &ids, s);
 }
 
-/* Questions of the turn that are open, oldest first. A copy: an answer moves the question to the
- * end of the session's. */
-static struct ar_vec open_actions(struct ar_decision *d, const struct ar_turn *turn)
+struct ar_vec ar_turn_open_actions(struct ar_decision *d, const struct ar_turn *turn)
 {
 	const struct ar_session *s = d->session;
 	struct ar_vec open = { 0 };
@@ -154,7 +152,7 @@ static struct ar_judgement judge_again(struct ar_decision *d, const struct ar_tu
 
 void ar_decide_overrule(struct ar_decision *d, struct ar_turn *turn)
 {
-	struct ar_vec open = open_actions(d, turn);
+	struct ar_vec open = ar_turn_open_actions(d, turn);
 
 	for (size_t i = 0; i < open.count; i++) {
 		const struct ar_action *a = open.at[i];
@@ -174,7 +172,7 @@ void ar_decide_overrule(struct ar_decision *d, struct ar_turn *turn)
 
 void ar_decide_cancel_actions(struct ar_decision *d, const struct ar_turn *turn, struct ar_str reason)
 {
-	struct ar_vec open = open_actions(d, turn);
+	struct ar_vec open = ar_turn_open_actions(d, turn);
 
 	for (size_t i = 0; i < open.count; i++)
 		say_settled(d, turn, open.at[i],
@@ -186,7 +184,7 @@ void ar_decide_cancel_actions(struct ar_decision *d, const struct ar_turn *turn,
 
 void ar_decide_close_recovery(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_vec open = open_actions(d, turn);
+	struct ar_vec open = ar_turn_open_actions(d, turn);
 
 	for (size_t i = 0; i < open.count; i++) {
 		const struct ar_action *a = open.at[i];
@@ -202,7 +200,7 @@ void ar_decide_close_recovery(struct ar_decision *d, const struct ar_turn *turn)
 
 void ar_decide_cancel_questions(struct ar_decision *d, const struct ar_turn *turn, struct ar_str call)
 {
-	struct ar_vec open = open_actions(d, turn);
+	struct ar_vec open = ar_turn_open_actions(d, turn);
 
 	for (size_t i = 0; i < open.count; i++) {
 		const struct ar_action *a = open.at[i];
@@ -219,7 +217,7 @@ void ar_decide_cancel_questions(struct ar_decision *d, const struct ar_turn *tur
 
 void ar_decide_wait_on(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_vec open = open_actions(d, turn);
+	struct ar_vec open = ar_turn_open_actions(d, turn);
 
 	for (size_t i = 0; i < open.count; i++)
 		ar_decide_wake_for(d, open.at[i]);
@@ -227,7 +225,7 @@ void ar_decide_wait_on(struct ar_decision *d, const struct ar_turn *turn)
 
 void ar_decide_still_waits(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_vec open = open_actions(d, turn);
+	struct ar_vec open = ar_turn_open_actions(d, turn);
 	const struct ar_action *a = open.count > 0 ? open.at[0] : NULL;
 
 	if (a)
@@ -239,7 +237,7 @@ void ar_decide_wait_again(struct ar_decision *d, struct ar_turn *turn)
 	struct ar_vec open;
 
 	ar_decide_overrule(d, turn); /* the host's policy may be another one now */
-	open = open_actions(d, turn);
+	open = ar_turn_open_actions(d, turn);
 	for (size_t i = 0; i < open.count; i++) {
 		const struct ar_action *a = open.at[i];
 

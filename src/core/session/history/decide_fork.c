@@ -44,14 +44,12 @@ static enum ar_status find_point(const struct ar_decision *d, const struct ar_th
 enum ar_status ar_decide_fork_thread(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_fork_thread_in *in = d->input->command.args;
-	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
 	const struct ar_turn *turn;
 	struct ar_ids ids = { 0 };
+	struct ar_thread *t;
 
-	if (!t)
-		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
-				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
-	if (find_point(d, t, &turn, err) != AR_OK)
+	if (ar_decide_need_thread(d, in->thread_id, &t, err) != AR_OK ||
+	    find_point(d, t, &turn, err) != AR_OK)
 		return AR_E_REFUSED;
 	ids.at[AR_SCOPE_THREAD] = ar_decide_mint(d, "thread", &d->counters.thread);
 	ar_decide_emit(d, AR_EV_THREAD_STARTED, &ids,

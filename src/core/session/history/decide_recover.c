@@ -13,7 +13,6 @@
 static void taken_over(struct ar_decision *d, const struct ar_turn *turn)
 {
 	const struct ar_policy *policy = d->input->policy;
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_jw j = ar_decide_json(d);
 
 	if (ar_str_absent(policy->node))
@@ -22,15 +21,15 @@ static void taken_over(struct ar_decision *d, const struct ar_turn *turn)
 	ar_jw_mstr(&j, "nodeId", policy->node);
 	ar_jw_mint(&j, "epoch", (int64_t)policy->epoch);
 	ar_jw_close(&j);
-	ar_decide_emit(
-		d, AR_EV_RUNTIME_WARNING, &ids,
-		&(struct ar_ev_runtime_warning){
-			.code = AR_STR("taken_over"),
-			.message = ar_arena_fmt(d->arena,
-						"node %.*s works on this session now; what its last owner "
-						"left open is taken up again",
-						AR_STR_ARG(policy->node)),
-			.scope = ar_decide_json_end(d) });
+	ar_turn_emit(d, turn, AR_EV_RUNTIME_WARNING,
+		     &(struct ar_ev_runtime_warning){
+			     .code = AR_STR("taken_over"),
+			     .message =
+				     ar_arena_fmt(d->arena,
+						  "node %.*s works on this session now; what its last owner "
+						  "left open is taken up again",
+						  AR_STR_ARG(policy->node)),
+			     .scope = ar_decide_json_end(d) });
 }
 
 static void window_loaded(struct ar_decision *d, const struct ar_thread *t)
@@ -71,35 +70,31 @@ static void close_lost_step(struct ar_decision *d, const struct ar_turn *turn)
 
 static void attempt_lost(struct ar_decision *d, const struct ar_turn *turn, const char *next)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
-
-	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_FAILED, &ids,
-		       &(struct ar_ev_task_attempt_failed){
-			       .status = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
-			       .retryable = true,
-			       .failure_category = AR_STR("worker_lost"),
-			       .last_error =
-				       &(struct ar_shape_failure){
-					       .category = AR_STR("worker_lost"),
-					       .message = AR_STR("the process that ran this attempt is gone"),
-					       .retryable = AR_OPT_BOOL(true) },
-			       .next_attempt_policy = ar_str_from(next),
-			       .ended_at = d->input->now });
+	ar_turn_emit(d, turn, AR_EV_TASK_ATTEMPT_FAILED,
+		     &(struct ar_ev_task_attempt_failed){
+			     .status = AR_TASK_ATTEMPT_FAILED_STATUS_LOST,
+			     .retryable = true,
+			     .failure_category = AR_STR("worker_lost"),
+			     .last_error =
+				     &(struct ar_shape_failure){
+					     .category = AR_STR("worker_lost"),
+					     .message = AR_STR("the process that ran this attempt is gone"),
+					     .retryable = AR_OPT_BOOL(true) },
+			     .next_attempt_policy = ar_str_from(next),
+			     .ended_at = d->input->now });
 }
 
 /* A new attempt of the same task; what the model had said before is kept with the step that was cut. */
 static void try_again(struct ar_decision *d, struct ar_turn *turn, const char *reason)
 {
-	struct ar_str before = turn->run;
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_str next =
 		ar_id_inner(d->arena, "run", d->session->session_key, (uint64_t)d->counters.run + 1);
 
-	ar_decide_emit(d, AR_EV_TASK_RETRYING, &ids,
-		       &(struct ar_ev_task_retrying){ .retry_reason = ar_str_from(reason),
-						      .previous_run_id = before,
-						      .new_run_id = next,
-						      .attempt_count = turn->task->attempts + 1 });
+	ar_turn_emit(d, turn, AR_EV_TASK_RETRYING,
+		     &(struct ar_ev_task_retrying){ .retry_reason = ar_str_from(reason),
+						    .previous_run_id = turn->run,
+						    .new_run_id = next,
+						    .attempt_count = turn->task->attempts + 1 });
 	ar_decide_attempt(d, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH);
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, reason, "retrying", turn);
 	ar_decide_still_waits(d, turn);
@@ -125,11 +120,10 @@ static struct ar_str ask_what_now(struct ar_decision *d, const struct ar_turn *t
 
 static void give_up(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_str action = ask_what_now(d, turn);
 
-	ar_decide_emit(
-		d, AR_EV_TASK_BLOCKED, &ids,
+	ar_turn_emit(
+		d, turn, AR_EV_TASK_BLOCKED,
 		&(struct ar_ev_task_blocked){
 			.blockers = { &(struct ar_shape_blocker){ .kind = AR_STR("action"), .id = action },
 				      1 },
@@ -142,14 +136,12 @@ static void give_up(struct ar_decision *d, const struct ar_turn *turn)
 
 static void wait_for_resume(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
-
-	ar_decide_emit(d, AR_EV_TASK_LOST, &ids,
-		       &(struct ar_ev_task_lost){
-			       .run_id = turn->run,
-			       .worker = &(struct ar_shape_party){ .kind = AR_STR("runtime") },
-			       .last_seen_at = d->updated,
-			       .reason = AR_STR("the process that ran this attempt is gone") });
+	ar_turn_emit(d, turn, AR_EV_TASK_LOST,
+		     &(struct ar_ev_task_lost){
+			     .run_id = turn->run,
+			     .worker = &(struct ar_shape_party){ .kind = AR_STR("runtime") },
+			     .last_seen_at = d->updated,
+			     .reason = AR_STR("the process that ran this attempt is gone") });
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_STALE, AR_REASON_LOST, "lost", turn);
 }
 
@@ -225,30 +217,24 @@ void ar_decide_resume_lost(struct ar_decision *d, struct ar_turn *turn)
 /* The questions that a turn waits for. */
 static struct ar_shape_open_question_list open_questions(struct ar_decision *d, const struct ar_turn *turn)
 {
-	const struct ar_vec *actions = &d->session->actions;
-	struct ar_shape_open_question *list = ar_arena_alloc(d->arena, (actions->count + 1) * sizeof(*list));
-	size_t n = 0;
+	struct ar_vec open = ar_turn_open_actions(d, turn);
+	struct ar_shape_open_question *list = ar_arena_alloc(d->arena, (open.count + 1) * sizeof(*list));
 
-	for (size_t i = 0; i < actions->count; i++) {
-		const struct ar_action *a = actions->at[i];
-
-		if (a->status == AR_ACTION_PENDING && ar_str_eq(a->turn, turn->id))
-			list[n++] = (struct ar_shape_open_question){ .kind = AR_STR("action"), .id = a->id };
-	}
-	return (struct ar_shape_open_question_list){ list, n };
+	for (size_t i = 0; i < open.count; i++)
+		list[i] = (struct ar_shape_open_question){ .kind = AR_STR("action"),
+							   .id = ((const struct ar_action *)open.at[i])->id };
+	return (struct ar_shape_open_question_list){ list, open.count };
 }
 
 enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_resume_thread_in *in = d->input->command.args;
 	struct ar_cmd_resume_thread_out out = { .result = AR_RESUME_THREAD_RESULT_NOTHING_TO_RESUME };
-	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
+	struct ar_thread *t;
 	struct ar_turn *turn;
 
-	if (!t)
-		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
-				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
-	if (ar_channel_check_shown(d, err) != AR_OK)
+	if (ar_decide_need_thread(d, in->thread_id, &t, err) != AR_OK ||
+	    ar_channel_check_shown(d, err) != AR_OK)
 		return AR_E_REFUSED;
 	turn = ar_thread_active(t);
 	if (turn && !turn->is_lost && ar_turn_is_waiting(d->session, turn)) {

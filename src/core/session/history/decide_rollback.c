@@ -23,17 +23,15 @@ static struct ar_texts calls_after(struct ar_decision *d, const struct ar_thread
 
 /* ---- what survives ---- */
 
-static struct ar_str repair(struct ar_conversation *left, struct ar_texts removed)
+static struct ar_str repair_of(struct ar_conversation *left, struct ar_texts removed)
 {
-	struct ar_jw j = ar_decide_json(left->d);
+	int64_t messages = (int64_t)(left->kept - ar_conversation_visible(left)) + (left->boundary ? 1 : 0);
+	const struct ar_shape_read_model_repair repair = { .thread_id = left->thread->id,
+							   .removed_turn_ids = removed,
+							   .context_messages = AR_OPT_INT(messages) };
 
-	ar_jw_open(&j);
-	ar_jw_mstr(&j, "threadId", left->thread->id);
-	ar_jw_mtexts(&j, "removedTurnIds", removed);
-	ar_jw_mint(&j, "contextMessages",
-		   (int64_t)(left->kept - ar_conversation_visible(left)) + (left->boundary ? 1 : 0));
-	ar_jw_close(&j);
-	return ar_decide_content(left->d, ar_decide_json_end(left->d));
+	return ar_decide_content(left->d,
+				 ar_decide_shape(left->d, &ar_shape_read_model_repair_desc, &repair));
 }
 
 static size_t count_kept(const struct ar_thread *t, int64_t first)
@@ -48,15 +46,14 @@ static size_t count_kept(const struct ar_thread *t, int64_t first)
 struct ar_str ar_decide_roll_back(struct ar_decision *d, const struct ar_thread *t,
 				  const struct ar_rollback *r)
 {
-	static const struct ar_str none;
 	struct ar_ids ids = ar_ids_thread(t);
 	int64_t first = ((const struct ar_turn *)r->turns.at[0])->start.v;
 	size_t kept = count_kept(t, first);
 	struct ar_texts removed = ar_decide_turn_ids(d, &r->turns);
 	struct ar_shape_rollback_effect affected = { .tools = calls_after(d, t, kept),
-						     .artifacts = { &none, 0 },
-						     .subagents = { &none, 0 },
-						     .jobs = { &none, 0 } };
+						     .artifacts = ar_texts_empty,
+						     .subagents = ar_texts_empty,
+						     .jobs = ar_texts_empty };
 	struct ar_shape_asker asker = { .account_ref = d->input->account };
 	struct ar_str base;
 	struct ar_conversation left = {
@@ -75,7 +72,7 @@ struct ar_str ar_decide_roll_back(struct ar_decision *d, const struct ar_thread 
 								   .surviving_baseline_ref = base,
 								   .affected = &affected,
 								   .read_model_repair_ref =
-									   repair(&left, removed) });
+									   repair_of(&left, removed) });
 	ar_decide_emit(d, AR_EV_SNAPSHOT_REPAIRED, &ids,
 		       &(struct ar_ev_snapshot_repaired){
 			       .reason = AR_STR("rollback"),
@@ -145,15 +142,14 @@ static struct ar_vec turns_after(struct ar_decision *d, const struct ar_thread *
 enum ar_status ar_decide_rollback_thread(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_rollback_thread_in *in = d->input->command.args;
-	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
+	struct ar_thread *t;
 	struct ar_rollback r = { .target = in->target, .reason = in->reason };
 	struct ar_texts removed;
 	struct ar_str base;
 	int64_t target = 0;
 
-	if (!t)
-		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
-				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
+	if (ar_decide_need_thread(d, in->thread_id, &t, err) != AR_OK)
+		return AR_E_REFUSED;
 	if (!ar_str_absent(t->active_turn))
 		return ar_refuse(err, AR_ERR_ACTIVE_TURN, "turn %.*s runs in thread %.*s",
 				 AR_STR_ARG(t->active_turn), AR_STR_ARG(t->id));

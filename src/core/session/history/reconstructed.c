@@ -21,19 +21,22 @@ static struct ar_texts missing_of(struct ar_decision *d, const struct ar_thread 
 /* `texts`: the word for what needs the texts too. */
 static struct ar_str layers_of(struct ar_decision *d, struct ar_str texts)
 {
-	static const char *const folded[] = { "sessionShell", "threadSummaries", "queuedTurns",
-					      "pendingActions" };
-	static const char *const with_texts[] = { "recentWindow", "activeThreadRead" };
-	static const char *const not_here[] = { "subagents", "jobs" };
+	const struct {
+		const char *name;
+		struct ar_str state;
+	} layers[] = { { "sessionShell", AR_STR("restored") },
+		       { "threadSummaries", AR_STR("restored") },
+		       { "queuedTurns", AR_STR("restored") },
+		       { "pendingActions", AR_STR("restored") },
+		       { "recentWindow", texts },
+		       { "activeThreadRead", texts },
+		       { "subagents", AR_STR("not_applicable") },
+		       { "jobs", AR_STR("not_applicable") } };
 	struct ar_jw j = ar_decide_json(d);
 
 	ar_jw_open(&j);
-	for (size_t i = 0; i < AR_ARRAY_LEN(folded); i++)
-		ar_jw_mstr(&j, folded[i], AR_STR("restored"));
-	for (size_t i = 0; i < AR_ARRAY_LEN(with_texts); i++)
-		ar_jw_mstr(&j, with_texts[i], texts);
-	for (size_t i = 0; i < AR_ARRAY_LEN(not_here); i++)
-		ar_jw_mstr(&j, not_here[i], AR_STR("not_applicable"));
+	for (size_t i = 0; i < AR_ARRAY_LEN(layers); i++)
+		ar_jw_mstr(&j, layers[i].name, layers[i].state);
 	ar_jw_close(&j);
 	return ar_decide_json_end(d);
 }

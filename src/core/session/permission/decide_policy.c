@@ -164,15 +164,6 @@ static enum ar_status read_policy(struct ar_decision *d, const struct ar_cmd_set
 	return settle_rules(d, &ret->rules, err);
 }
 
-/* One text per content, so that the same policy has the same ref. */
-static struct ar_str text_of(struct ar_decision *d, const struct ar_shape_session_policy *policy)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_struct_encode(&ar_shape_session_policy_desc, policy, AR_STR_NONE, &w);
-	return ar_decide_json_end(d);
-}
-
 enum ar_status ar_apply_policy_changed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_policy_changed *p = PAYLOAD(e, policy_changed);
@@ -212,7 +203,8 @@ enum ar_status ar_decide_set_policy(struct ar_decision *d, struct ar_error *err)
 
 	if (read_policy(d, in, &policy, err) != AR_OK)
 		return AR_E_REFUSED;
-	text = text_of(d, &policy);
+	/* one text per content, so that the same policy has the same ref */
+	text = ar_decide_shape(d, &ar_shape_session_policy_desc, &policy);
 	if (text.len > POLICY_BYTES_MAX)
 		return ar_refuse(err, AR_ERR_INVALID_POLICY, "the policy has %zu bytes and may have %d",
 				 text.len, POLICY_BYTES_MAX);

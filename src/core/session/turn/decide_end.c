@@ -42,32 +42,29 @@ _Static_assert((int)AR_TURN_FAILED_STATUS_CANCELLED == (int)AR_TASK_ATTEMPT_FAIL
 static void end_task(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ending *end,
 		     const struct ar_shape_failure *error)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
-
 	if (end->status == AR_TURN_FAILED_STATUS_CANCELLED) {
-		ar_decide_emit(d, AR_EV_TASK_CANCELLED, &ids,
-			       &(struct ar_ev_task_cancelled){ .cancelled_by =
-								       AR_TASK_CANCELLED_CANCELLED_BY_USER,
-							       .reason = end->message });
+		ar_turn_emit(d, turn, AR_EV_TASK_CANCELLED,
+			     &(struct ar_ev_task_cancelled){ .cancelled_by =
+								     AR_TASK_CANCELLED_CANCELLED_BY_USER,
+							     .reason = end->message });
 		return;
 	}
 	if (end->status == AR_TURN_FAILED_STATUS_TIMED_OUT) {
-		ar_decide_emit(d, AR_EV_TASK_TIMED_OUT, &ids,
-			       &(struct ar_ev_task_timed_out){
-				       .limit_kind = turn->silent.v ? AR_TASK_TIMED_OUT_LIMIT_KIND_INACTIVITY
-								    : AR_TASK_TIMED_OUT_LIMIT_KIND_TIME,
-				       .limit_ms = turn->silent.v ? d->input->policy->budget.inactivity_ms
-								  : ar_budget_ms(d, turn),
-				       .elapsed_ms = AR_OPT_INT(ar_decide_since(d, turn->started) / 1000) });
+		ar_turn_emit(d, turn, AR_EV_TASK_TIMED_OUT,
+			     &(struct ar_ev_task_timed_out){
+				     .limit_kind = turn->silent.v ? AR_TASK_TIMED_OUT_LIMIT_KIND_INACTIVITY
+								  : AR_TASK_TIMED_OUT_LIMIT_KIND_TIME,
+				     .limit_ms = turn->silent.v ? d->input->policy->budget.inactivity_ms
+								: ar_budget_ms(d, turn),
+				     .elapsed_ms = AR_OPT_INT(ar_decide_since(d, turn->started) / 1000) });
 		return;
 	}
-	ar_decide_emit(d, AR_EV_TASK_FAILED, &ids,
-		       &(struct ar_ev_task_failed){ .last_error = error, .failure_category = end->category });
+	ar_turn_emit(d, turn, AR_EV_TASK_FAILED,
+		     &(struct ar_ev_task_failed){ .last_error = error, .failure_category = end->category });
 }
 
 static void end_facts(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ending *end)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_shape_failure error = { .category = end->category,
 					  .message = end->message,
 					  .retryable = AR_OPT_BOOL(end->retryable),
@@ -75,22 +72,22 @@ static void end_facts(struct ar_decision *d, const struct ar_turn *turn, const s
 	bool is_cancelled = end->status == AR_TURN_FAILED_STATUS_CANCELLED;
 
 	if (ar_task_open_run(turn->task))
-		ar_decide_emit(d, AR_EV_TASK_ATTEMPT_FAILED, &ids,
-			       &(struct ar_ev_task_attempt_failed){ .status = end->status,
-								    .retryable = end->retryable,
-								    .failure_category = end->category,
-								    .last_error = &error,
-								    .next_attempt_policy = AR_STR("manual"),
-								    .ended_at = d->input->now });
+		ar_turn_emit(d, turn, AR_EV_TASK_ATTEMPT_FAILED,
+			     &(struct ar_ev_task_attempt_failed){ .status = end->status,
+								  .retryable = end->retryable,
+								  .failure_category = end->category,
+								  .last_error = &error,
+								  .next_attempt_policy = AR_STR("manual"),
+								  .ended_at = d->input->now });
 	end_task(d, turn, end, &error);
-	ar_decide_emit(d, AR_EV_TURN_FAILED, &ids,
-		       &(struct ar_ev_turn_failed){
-			       .status = end->status,
-			       .error = &error,
-			       .interrupted_by = is_cancelled ? end->message : AR_STR_NONE,
-			       .partial_output_refs = { &end->output_ref, !ar_str_absent(end->output_ref) },
-			       .output_ref = end->output_ref,
-			       .attempts = AR_OPT_INT(turn->task->attempts) });
+	ar_turn_emit(d, turn, AR_EV_TURN_FAILED,
+		     &(struct ar_ev_turn_failed){
+			     .status = end->status,
+			     .error = &error,
+			     .interrupted_by = is_cancelled ? end->message : AR_STR_NONE,
+			     .partial_output_refs = { &end->output_ref, !ar_str_absent(end->output_ref) },
+			     .output_ref = end->output_ref,
+			     .attempts = AR_OPT_INT(turn->task->attempts) });
 	ar_task_turn_ended(d, turn, end);
 }
 
@@ -107,49 +104,42 @@ void ar_decide_fail(struct ar_decision *d, struct ar_turn *turn, const struct ar
 	ar_decide_next(d, ar_decide_thread(d, turn));
 }
 
-static struct ar_ending cancellation(struct ar_str reason, struct ar_str output_ref)
+/* The end of a turn that was interrupted, by what interrupted it. */
+static struct ar_ending cancellation(const struct ar_turn *turn, struct ar_str reason,
+				     struct ar_str output_ref)
 {
-	return (struct ar_ending){ .status = AR_TURN_FAILED_STATUS_CANCELLED,
-				   .category = AR_STR("cancelled"),
-				   .message = reason,
-				   .advice = AR_STR("submit the turn again if it is still wanted"),
-				   .output_ref = output_ref };
-}
+	struct ar_ending end = { .status = AR_TURN_FAILED_STATUS_TIMED_OUT,
+				 .message = reason,
+				 .output_ref = output_ref };
 
-static struct ar_ending overrun(struct ar_str reason, struct ar_str output_ref)
-{
-	return (struct ar_ending){ .status = AR_TURN_FAILED_STATUS_TIMED_OUT,
-				   .category = AR_STR("budget_exhausted"),
-				   .message = reason,
-				   .advice = AR_STR("raise budget.turn_ms or options.budget.ms, or ask for "
-						    "less, then submit again"),
-				   .output_ref = output_ref };
-}
-
-static struct ar_ending silence(struct ar_str reason, struct ar_str output_ref)
-{
-	return (struct ar_ending){ .status = AR_TURN_FAILED_STATUS_TIMED_OUT,
-				   .category = AR_STR("inactivity"),
-				   .message = reason,
-				   .advice = AR_STR("find out why the model or the tool is silent, or raise "
-						    "turn.inactivity_ms, then submit again"),
-				   .output_ref = output_ref };
+	if (turn->silent.v) {
+		end.category = AR_STR("inactivity");
+		end.advice = AR_STR("find out why the model or the tool is silent, or raise "
+				    "turn.inactivity_ms, then submit again");
+	} else if (turn->overdue.v) {
+		end.category = AR_STR("budget_exhausted");
+		end.advice = AR_STR("raise budget.turn_ms or options.budget.ms, or ask for less, then submit "
+				    "again");
+	} else {
+		end.status = AR_TURN_FAILED_STATUS_CANCELLED;
+		end.category = AR_STR("cancelled");
+		end.advice = AR_STR("submit the turn again if it is still wanted");
+	}
+	return end;
 }
 
 void ar_decide_cancel(struct ar_decision *d, struct ar_turn *turn, struct ar_str reason,
 		      struct ar_str output_ref)
 {
-	struct ar_ending end = cancellation(reason, output_ref);
+	struct ar_ending end = cancellation(turn, reason, output_ref);
 
-	if (turn->overdue.v)
-		end = turn->silent.v ? silence(reason, output_ref) : overrun(reason, output_ref);
 	ar_decide_fail(d, turn, &end);
 }
 
 void ar_decide_cancel_queued(struct ar_decision *d, struct ar_turn *turn, struct ar_str reason)
 {
 	const struct ar_thread *t = ar_decide_thread(d, turn);
-	struct ar_ending end = cancellation(reason, AR_STR_NONE);
+	struct ar_ending end = cancellation(turn, reason, AR_STR_NONE);
 	struct ar_vec rest = ar_vec_copy(d->arena, &t->queue);
 	size_t at;
 

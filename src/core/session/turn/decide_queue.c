@@ -34,13 +34,12 @@ void ar_decide_say_interrupting(struct ar_decision *d, const struct ar_turn *tur
 				struct ar_str reason)
 {
 	const struct ar_shape_run_metadata metadata = interrupt_metadata(turn, why);
-	struct ar_ids ids = ar_ids_turn(d, turn);
 
-	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_INTERRUPTING),
-						   .title = AR_STR("Interrupt requested"),
-						   .detail = reason,
-						   .metadata = &metadata });
+	ar_turn_emit(d, turn, AR_EV_RUN_STATUS,
+		     &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_INTERRUPTING),
+						 .title = AR_STR("Interrupt requested"),
+						 .detail = reason,
+						 .metadata = &metadata });
 }
 
 /* The intent is a fact before anything is stopped: a crash right after the reply still ends in cancelled. */
@@ -148,13 +147,13 @@ static bool knows_turn(const struct ar_session *s, struct ar_str id)
 static enum ar_status check_scope(const struct ar_decision *d, size_t targets, struct ar_error *err)
 {
 	const struct ar_cmd_interrupt_turn_in *in = d->input->command.args;
+	struct ar_thread *t;
 
 	if (!ar_str_absent(in->turn_id) && !knows_turn(d->session, in->turn_id))
 		return ar_refuse(err, AR_ERR_TURN_NOT_FOUND, "session %.*s has no turn %.*s",
 				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->turn_id));
-	if (!ar_str_absent(in->thread_id) && !ar_session_thread(d->session, in->thread_id))
-		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
-				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
+	if (!ar_str_absent(in->thread_id) && ar_decide_need_thread(d, in->thread_id, &t, err) != AR_OK)
+		return AR_E_REFUSED;
 	if (targets > 1 && !in->all.v)
 		return ar_refuse(err, AR_ERR_AMBIGUOUS_SCOPE,
 				 "%zu turns run; name a threadId or turnId, or send all=true", targets);
@@ -168,12 +167,8 @@ static const struct ar_turn *turn_among(const struct ar_vec *turns, struct ar_st
 
 static struct ar_texts running_calls(struct ar_decision *d, const struct ar_vec *turns)
 {
-	struct ar_str *ids;
-	size_t room = 1, n = 0;
+	struct ar_texts ids = ar_texts_empty;
 
-	for (size_t i = 0; i < turns->count; i++)
-		room += ((const struct ar_turn *)turns->at[i])->calls.count;
-	ids = ar_arena_alloc(d->arena, room * sizeof(*ids));
 	for (size_t i = 0; i < turns->count; i++) {
 		const struct ar_vec *calls = &((const struct ar_turn *)turns->at[i])->calls;
 
@@ -181,47 +176,44 @@ static struct ar_texts running_calls(struct ar_decision *d, const struct ar_vec 
 			const struct ar_invocation *call = calls->at[k];
 
 			if (call->stage == AR_CALL_RUNNING)
-				ids[n++] = call->id;
+				ids = ar_arena_texts_add(d->arena, ids, call->id);
 		}
 	}
-	return (struct ar_texts){ ids, n };
+	return ids;
 }
 
 /* Those whose call still waits for them: what runs in the background is not the turn's any more. */
 static struct ar_texts running_processes(struct ar_decision *d, const struct ar_vec *turns)
 {
 	const struct ar_vec *processes = &d->session->processes;
-	struct ar_str *ids = ar_arena_alloc(d->arena, (processes->count + 1) * sizeof(*ids));
-	size_t n = 0;
+	struct ar_texts ids = ar_texts_empty;
 
 	for (size_t i = 0; i < processes->count; i++) {
 		const struct ar_process_record *p = processes->at[i];
 
 		if (p->status == AR_PROCESS_RUNNING && !p->is_background && turn_among(turns, p->turn))
-			ids[n++] = p->id;
+			ids = ar_arena_texts_add(d->arena, ids, p->id);
 	}
-	return (struct ar_texts){ ids, n };
+	return ids;
 }
 
 static struct ar_texts open_actions(struct ar_decision *d, const struct ar_vec *turns)
 {
 	const struct ar_vec *actions = &d->session->actions;
-	struct ar_str *ids = ar_arena_alloc(d->arena, (actions->count + 1) * sizeof(*ids));
-	size_t n = 0;
+	struct ar_texts ids = ar_texts_empty;
 
 	for (size_t i = 0; i < actions->count; i++) {
 		const struct ar_action *a = actions->at[i];
 
 		if (a->status == AR_ACTION_PENDING && turn_among(turns, a->turn))
-			ids[n++] = a->id;
+			ids = ar_arena_texts_add(d->arena, ids, a->id);
 	}
-	return (struct ar_texts){ ids, n };
+	return ids;
 }
 
 enum ar_status ar_decide_interrupt_turn(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_interrupt_turn_in *in = d->input->command.args;
-	static const struct ar_str none;
 	struct ar_shape_interrupt_effect affected;
 	struct ar_cmd_interrupt_turn_out out = { .result = AR_INTERRUPT_TURN_RESULT_NO_OP,
 						 .affected = &affected };
@@ -238,7 +230,7 @@ enum ar_status ar_decide_interrupt_turn(struct ar_decision *d, struct ar_error *
 		return AR_E_REFUSED;
 	affected = (struct ar_shape_interrupt_effect){ .tools = running_calls(d, &targets),
 						       .processes = running_processes(d, &targets),
-						       .subagents = { &none, 0 },
+						       .subagents = ar_texts_empty,
 						       .actions = open_actions(d, &targets) };
 	for (size_t i = 0; i < targets.count; i++) {
 		struct ar_turn *turn = targets.at[i];

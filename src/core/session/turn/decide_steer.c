@@ -20,12 +20,12 @@ static enum ar_status check_room(const struct ar_decision *d, const struct ar_tu
 static enum ar_status find_turn(const struct ar_decision *d, const struct ar_turn **ret, struct ar_error *err)
 {
 	const struct ar_cmd_steer_turn_in *in = d->input->command.args;
-	const struct ar_thread *t = ar_session_thread(d->session, in->thread_id);
-	const struct ar_turn *turn = t ? ar_thread_active(t) : NULL;
+	const struct ar_turn *turn;
+	struct ar_thread *t;
 
-	if (!t)
-		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
-				 AR_STR_ARG(d->session->id), AR_STR_ARG(in->thread_id));
+	if (ar_decide_need_thread(d, in->thread_id, &t, err) != AR_OK)
+		return AR_E_REFUSED;
+	turn = ar_thread_active(t);
 	if (turn && !ar_str_eq(turn->id, in->turn_id))
 		return ar_refuse(err, AR_ERR_TURN_MISMATCH, "turn %.*s runs in thread %.*s, not %.*s",
 				 AR_STR_ARG(turn->id), AR_STR_ARG(t->id), AR_STR_ARG(in->turn_id));

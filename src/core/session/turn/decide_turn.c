@@ -76,6 +76,24 @@ enum ar_status ar_decide_create_session(struct ar_decision *d, struct ar_error *
 
 /* ---- threads and their queue ---- */
 
+void ar_turn_emit(struct ar_decision *d, const struct ar_turn *turn, enum ar_event_type type,
+		  const void *payload)
+{
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ar_decide_emit(d, type, &ids, payload);
+}
+
+enum ar_status ar_decide_need_thread(const struct ar_decision *d, struct ar_str id, struct ar_thread **ret,
+				     struct ar_error *err)
+{
+	*ret = ar_session_thread(d->session, id);
+	if (*ret)
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
+			 AR_STR_ARG(d->session->id), AR_STR_ARG(id));
+}
+
 struct ar_thread *ar_decide_thread(const struct ar_decision *d, const struct ar_turn *turn)
 {
 	return ar_session_thread(d->session, turn->thread);
@@ -143,15 +161,11 @@ void ar_decide_next(struct ar_decision *d, struct ar_thread *t)
 /* What a turn runs with, so that it can be explained and repeated. */
 static struct ar_str input_snapshot(struct ar_decision *d, const struct ar_turn *turn)
 {
-	struct ar_jw w = ar_decide_json(d);
+	const struct ar_shape_input_snapshot snapshot = { .input_ref = turn->input_ref,
+							  .workspace_id = d->session->workspace,
+							  .options = ar_turn_options(turn) };
 
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "inputRef", turn->input_ref);
-	ar_jw_mstr(&w, "workspaceId", d->session->workspace);
-	ar_jw_key(&w, "options");
-	ar_struct_encode(&ar_shape_turn_options_desc, ar_turn_options(turn), AR_STR_NONE, &w);
-	ar_jw_close(&w);
-	return ar_decide_content(d, ar_decide_json_end(d));
+	return ar_decide_content(d, ar_decide_shape(d, &ar_shape_input_snapshot_desc, &snapshot));
 }
 
 void ar_decide_attempt(struct ar_decision *d, struct ar_turn *turn, int trigger)
@@ -178,21 +192,19 @@ void ar_decide_attempt(struct ar_decision *d, struct ar_turn *turn, int trigger)
 void ar_decide_start(struct ar_decision *d, struct ar_turn *turn)
 {
 	struct ar_str environment = ar_turn_environment(d, turn);
-	struct ar_ids ids = ar_ids_turn(d, turn);
 
-	ar_decide_emit(d, AR_EV_TURN_STARTED, &ids,
-		       &(struct ar_ev_turn_started){ .started_at = d->input->now,
-						     .input_snapshot_ref = input_snapshot(d, turn),
-						     .execution_environment_ref = environment,
-						     .task_id = turn->task->id });
+	ar_turn_emit(d, turn, AR_EV_TURN_STARTED,
+		     &(struct ar_ev_turn_started){ .started_at = d->input->now,
+						   .input_snapshot_ref = input_snapshot(d, turn),
+						   .execution_environment_ref = environment,
+						   .task_id = turn->task->id });
 	ar_decide_attempt(d, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_START);
-	ids = ar_ids_turn(d, turn);
-	ar_decide_emit(d, AR_EV_TASK_STARTED, &ids,
-		       &(struct ar_ev_task_started){
-			       .run_id = turn->run,
-			       .worker = &(struct ar_shape_party){ .kind = AR_STR("runtime") },
-			       .thread_id = turn->thread,
-			       .environment_ref = environment });
+	ar_turn_emit(d, turn, AR_EV_TASK_STARTED,
+		     &(struct ar_ev_task_started){
+			     .run_id = turn->run,
+			     .worker = &(struct ar_shape_party){ .kind = AR_STR("runtime") },
+			     .thread_id = turn->thread,
+			     .environment_ref = environment });
 	ar_budget_start_clock(d, turn, d->input->now);
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, "turn_started", "preparing",
 			 turn);
@@ -263,12 +275,11 @@ struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *
 static void enqueue(struct ar_decision *d, const struct ar_thread *t, struct ar_turn *turn)
 {
 	struct ar_vec order = ar_vec_copy(d->arena, &t->queue);
-	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	ar_vec_push(d->arena, &order, turn);
-	ar_decide_emit(d, AR_EV_TASK_QUEUED, &ids,
-		       &(struct ar_ev_task_queued){ .queue_reason = AR_TASK_QUEUED_QUEUE_REASON_QUEUE,
-						    .position = AR_OPT_INT((int64_t)order.count) });
+	ar_turn_emit(d, turn, AR_EV_TASK_QUEUED,
+		     &(struct ar_ev_task_queued){ .queue_reason = AR_TASK_QUEUED_QUEUE_REASON_QUEUE,
+						  .position = AR_OPT_INT((int64_t)order.count) });
 	ar_decide_queue_changed(d, t, AR_QUEUE_CHANGED_CHANGE_ENQUEUED, turn, &order);
 }
 
@@ -343,10 +354,9 @@ static enum ar_status choose_thread(const struct ar_decision *d, const struct ar
 					 "a new thread gets its id from the runtime");
 		return AR_OK;
 	}
-	*ret = ar_str_absent(in->thread_id) ? s->threads.at[0] : ar_session_thread(s, in->thread_id);
-	if (!*ret)
-		return ar_refuse(err, AR_ERR_THREAD_NOT_FOUND, "session %.*s has no thread %.*s",
-				 AR_STR_ARG(s->id), AR_STR_ARG(in->thread_id));
+	if (!ar_str_absent(in->thread_id))
+		return ar_decide_need_thread(d, in->thread_id, ret, err);
+	*ret = s->threads.at[0];
 	return AR_OK;
 }
 
