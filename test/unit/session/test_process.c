@@ -557,11 +557,11 @@ static void an_end_on_record_is_told_to_the_call(void **state)
 			d->decision.effects[i].kind == AR_EFFECT_TOOL_CALL ? &d->decision.effects[i] : effect;
 	assert_non_null(effect);
 	{
-		struct ar_process_ending e = ar_process_ending_of(effect->tool_call.process->end);
+		struct ar_process_end end = ar_process_end_told(effect->tool_call.process->end);
 
-		assert_int_equal(e.end.outcome, AR_PROC_EXITED);
-		assert_int_equal(e.end.exit_code, 7);
-		assert_false(ar_str_absent(e.text_ref));
+		assert_int_equal(end.outcome, AR_PROC_EXITED);
+		assert_int_equal(end.exit_code, 7);
+		assert_false(ar_str_absent(effect->tool_call.process->end->text_ref));
 	}
 }
 
@@ -588,7 +588,7 @@ static void an_odd_ending_of_an_old_fact(void **state)
 		AR_OK);
 	assert_int_equal(ar_event_decode(v, &d->arena, &e, &d->err), AR_OK);
 	assert_int_equal(ar_session_apply(&d->session, &e, &d->err), AR_OK);
-	assert_int_equal(ar_process_ending_of(process_of(d, 0)->end).end.outcome, AR_PROC_UNAVAILABLE);
+	assert_int_equal(ar_process_end_told(process_of(d, 0)->end).outcome, AR_PROC_UNAVAILABLE);
 	assert_int_equal(process_of(d, 0)->exit_code.v, 3);
 	assert_true(ar_str_is(process_of(d, 0)->outputs.at[0].ref, "r"));
 }

@@ -41,14 +41,15 @@ static void answer_call(struct act *act, const struct ar_tool_acted *acted)
 static void answer_over(struct act *act, struct ar_str text)
 {
 	const struct ar_process_record *r = ar_session_process(&act->live->state, act->asked.process_id);
-	struct ar_process_ending e = ar_process_ending_of(r ? r->end : NULL);
+	const struct ar_shape_process_ending *ending = r ? r->end : NULL;
+	struct ar_process_end end = ar_process_end_told(ending);
 	uint64_t offset = act->asked.offset < text.len ? act->asked.offset : text.len;
 
 	answer_call(act, &(struct ar_tool_acted){ .standing = AR_TOOL_PROCESS_OVER,
 						  .output = ar_str_sub(text, offset, READ_MAX),
 						  .offset = offset,
-						  .is_binary = e.is_binary,
-						  .end = r && r->end ? &e.end : NULL });
+						  .is_binary = ending && ending->is_binary.v,
+						  .end = ending ? &end : NULL });
 }
 
 /* ---- reading ---- */
@@ -123,7 +124,7 @@ static void read_stored(struct act *act, const struct ar_process_record *r)
 {
 	struct ar_str session_key;
 
-	if (!ar_ref_parse(ar_process_ending_of(r->end).text_ref, &session_key, &act->hash)) {
+	if (!ar_ref_parse(r->end ? r->end->text_ref : AR_STR_NONE, &session_key, &act->hash)) {
 		answer_over(act, AR_STR(""));
 		return;
 	}

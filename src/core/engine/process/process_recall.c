@@ -31,17 +31,17 @@ void ar_process_recall(struct ar_live *l, const struct ar_process_record *ended)
 	static const struct ar_shape_process_ending unknown;
 	struct ar_live_process *p = ar_process_new(l, ended->call);
 	struct ar_arena *a = &p->arena;
-	struct ar_process_ending e =
-		ar_process_ending_of(ar_struct_copy(&ar_shape_process_ending_desc,
-						    ended->end ? ended->end : &unknown, AR_COPY_TEXT, a));
+	const struct ar_shape_process_ending *ending =
+		ar_struct_copy(&ar_shape_process_ending_desc, ended->end ? ended->end : &unknown,
+			       AR_COPY_TEXT, a);
 	struct ar_str session_key;
 
 	p->id = ar_arena_str(a, ended->id);
 	p->has_ended = true;
-	p->over.end = e.end;
-	p->over.is_truncated = e.is_truncated;
-	p->over.is_binary = e.is_binary;
-	if (!ar_ref_parse(e.text_ref, &session_key, &p->hashes[0])) {
+	p->over.end = ar_process_end_told(ending);
+	p->over.is_truncated = ending->is_truncated.v;
+	p->over.is_binary = ending->is_binary.v;
+	if (!ar_ref_parse(ending->text_ref, &session_key, &p->hashes[0])) {
 		p->is_over = true; /* its call claims it when it begins */
 		return;
 	}

@@ -39,10 +39,9 @@ static void say_started(struct ar_decision *d, const struct ar_ids *ids, const s
 			       .destructive = words.is_destructive,
 			       .permission_ref = call->permission,
 			       .path_validation = words.paths,
-			       .network_decision = ar_network_word(p->profile),
-			       .justification = ar_str_empty(p->justification)
-							? AR_STR("")
-							: ar_str_utf8_prefix(p->justification, 4096),
+			       .network_decision =
+				       ar_str_from(ar_profile_network((enum ar_sandbox_profile)p->profile)),
+			       .justification = ar_process_text(p->justification, 4096, AR_STR("")),
 			       .profile = ar_str_from(ar_sandbox_name((enum ar_sandbox_profile)p->profile)),
 			       .handle = p->ready.handle,
 			       .has_input = AR_OPT_BOOL(p->has_input) });

@@ -6,10 +6,6 @@
 
 #define BARRIER "barrier" /* the step at which a process gives up that nobody let go: nothing of it ran */
 
-static const char *const stream_word[] = {
-	[AR_PROC_STDOUT] = "stdout", [AR_PROC_STDERR] = "stderr", [AR_PROC_TTY] = "pty"
-};
-
 /* What was kept, as content; the members `outputs` and `outputRefs`. */
 struct stored {
 	struct ar_shape_process_output_list outputs;
@@ -26,7 +22,8 @@ static struct stored store_output(struct ar_decision *d, const struct ar_process
 	for (size_t i = 0; i < o->kept_count; i++) {
 		refs[i] = ar_decide_content(d, o->kept[i].bytes);
 		outputs[i] = (struct ar_shape_process_output){
-			.stream = ar_str_from(stream_word[o->kept[i].stream]),
+			.stream = ar_str_from(
+				ar_enum_name(&ar_process_output_stream_desc, (int)o->kept[i].stream)),
 			.offset = AR_OPT_INT((int64_t)o->kept[i].offset),
 			.length = AR_OPT_INT((int64_t)o->kept[i].bytes.len),
 			.ref = refs[i],
@@ -90,21 +87,10 @@ static void say_truncated(struct ar_decision *d, const struct ar_ids *ids, const
 
 /* ---- which fact ---- */
 
-static const struct ar_shape_process_ending *ending_of(struct ar_decision *d, const struct ar_process_over *o)
-{
-	struct ar_shape_process_ending *shape = ar_arena_alloc(d->arena, sizeof(*shape));
-
-	*shape = ar_process_ending_shape(&(struct ar_process_ending){
-		.end = o->end,
-		.text_ref = ar_str_empty(o->text) ? AR_STR_NONE : ar_decide_content(d, o->text),
-		.is_truncated = o->is_truncated,
-		.is_binary = o->is_binary });
-	return shape;
-}
-
 static void completed(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
 		      const struct stored *s)
 {
+	const struct ar_shape_process_ending end = ar_process_ending(d, o);
 	bool is_signal = !ar_str_empty(o->end.signal);
 
 	ar_decide_emit(d, AR_EV_PROCESS_COMPLETED, ids,
@@ -114,7 +100,7 @@ static void completed(struct ar_decision *d, const struct ar_ids *ids, const str
 									      : AR_STR("exited"),
 							  .output_refs = s->refs,
 							  .outputs = s->outputs,
-							  .end = ending_of(d, o) });
+							  .end = &end });
 }
 
 struct trouble {
@@ -142,9 +128,9 @@ static struct trouble trouble_of(const struct ar_process_end *e)
 static void failed(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
 		   const struct stored *s)
 {
+	const struct ar_shape_process_ending end = ar_process_ending(d, o);
 	struct trouble t = trouble_of(&o->end);
-	struct ar_str message = ar_str_empty(o->end.message) ? ar_str_from(t.message)
-							     : ar_str_utf8_prefix(o->end.message, 4096);
+	struct ar_str message = ar_process_text(o->end.message, 4096, ar_str_from(t.message));
 
 	ar_decide_emit(d, AR_EV_PROCESS_FAILED, ids,
 		       &(struct ar_ev_process_failed){
@@ -155,12 +141,13 @@ static void failed(struct ar_decision *d, const struct ar_ids *ids, const struct
 			       .duration_ms = AR_OPT_INT(o->end.duration_ms),
 			       .output_refs = s->refs,
 			       .outputs = s->outputs,
-			       .end = ending_of(d, o) });
+			       .end = &end });
 }
 
 static void terminated(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
 		       const struct stored *s)
 {
+	const struct ar_shape_process_ending end = ar_process_ending(d, o);
 	bool is_limit = o->end.outcome == AR_PROC_LIMIT_HIT;
 	struct ar_str reason = is_limit ? o->end.message : o->end.reason;
 	int by = is_limit ? 0 : ar_enum_find(&ar_process_terminated_terminated_by_desc, o->end.by);
@@ -168,15 +155,13 @@ static void terminated(struct ar_decision *d, const struct ar_ids *ids, const st
 	ar_decide_emit(d, AR_EV_PROCESS_TERMINATED, ids,
 		       &(struct ar_ev_process_terminated){
 			       .terminated_by = by ? by : AR_PROCESS_TERMINATED_TERMINATED_BY_POLICY,
-			       .reason = ar_str_empty(reason) ? AR_STR("no reason was given")
-							      : ar_str_utf8_prefix(reason, 1024),
-			       .signal = ar_str_empty(o->end.signal) ? AR_STR_NONE
-								     : ar_str_utf8_prefix(o->end.signal, 32),
-			       .exit_code = o->end.exit_is_known ? AR_OPT_INT(o->end.exit_code)
-								 : (struct ar_opt_int){ 0 },
+			       .reason = ar_process_text(reason, 1024, AR_STR("no reason was given")),
+			       .signal = ar_process_text(o->end.signal, 32, AR_STR_NONE),
+			       .exit_code = { o->end.exit_is_known ? o->end.exit_code : 0,
+					      o->end.exit_is_known },
 			       .output_refs = s->refs,
 			       .outputs = s->outputs,
-			       .end = ending_of(d, o) });
+			       .end = &end });
 }
 
 static bool is_timeout(const struct ar_process_end *e)
@@ -206,8 +191,8 @@ static void say_end(struct ar_decision *d, const struct ar_ids *ids, const struc
 static void say_unavailable(struct ar_decision *d, const struct ar_ids *ids,
 			    const struct ar_process_record *p, const struct ar_process_over *o)
 {
-	struct ar_str why = ar_str_empty(o->end.message) ? AR_STR("nothing is left of it on this host")
-							 : ar_str_utf8_prefix(o->end.message, 1024);
+	struct ar_str why =
+		ar_process_text(o->end.message, 1024, AR_STR("nothing is left of it on this host"));
 
 	ar_decide_emit(d, AR_EV_RUNTIME_WARNING, ids,
 		       &(struct ar_ev_runtime_warning){
@@ -243,11 +228,6 @@ static void begin_again(struct ar_decision *d, const struct ar_process_record *p
 	ar_decide_advance(d, turn);
 }
 
-static void forget(struct ar_decision *d, const struct ar_process_record *p)
-{
-	ar_decide_effect(d, AR_EFFECT_PROCESS_FORGET)->process_forget = p->handle;
-}
-
 enum ar_status ar_decide_process_over(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_process_over *o = d->input->process_end;
@@ -263,7 +243,7 @@ enum ar_status ar_decide_process_over(struct ar_decision *d, struct ar_error *er
 		return AR_OK;
 	}
 	say_end(d, &ids, o);
-	forget(d, p);
+	ar_decide_effect(d, AR_EFFECT_PROCESS_FORGET)->process_forget = p->handle;
 	if (o->end.outcome == AR_PROC_NOT_STARTED && ar_str_is(o->end.step, BARRIER))
 		begin_again(d, p);
 	return AR_OK;

@@ -13,6 +13,9 @@ struct ar_process_record *ar_session_process_of(const struct ar_session *s,
 bool ar_process_is_running(const struct ar_process_record *p);
 struct ar_str ar_process_status(const struct ar_process_record *p);
 
+/* The beginning of what a host says; `otherwise` when it says nothing. */
+struct ar_str ar_process_text(struct ar_str text, size_t max, struct ar_str otherwise);
+
 /* ---- decide_process.c ---- */
 struct ar_ids ar_ids_process(struct ar_decision *d, const struct ar_process_record *p);
 
@@ -32,7 +35,6 @@ struct ar_boundary_words {
 };
 struct ar_str ar_decide_boundary(struct ar_decision *d, const struct ar_ids *ids,
 				 const struct ar_boundary_words *b); /* the fact's id */
-struct ar_str ar_network_word(int profile); /* what may be reached in it */
 
 struct ar_violation_words {
 	struct ar_str detail; /* JSON object, as in port/process.h */
@@ -52,15 +54,12 @@ struct ar_process_words {
 };
 struct ar_process_words ar_process_policy_words(struct ar_decision *d, const struct ar_process_launched *p);
 
-/* ---- ending.c: how it ended, as the member `end` of its last fact keeps it for its call ---- */
-struct ar_process_ending {
-	struct ar_process_end end;
-	struct ar_str text_ref; /* what its call reads; absent: nothing was written */
-	bool is_truncated, is_binary;
-};
-struct ar_shape_process_ending ar_process_ending_shape(const struct ar_process_ending *e);
+/* ---- ending.c: how it ended, between the port and the member `end` of its last fact ---- */
+
+/* A call whose process ended just before the runtime did gets its end from there. */
+struct ar_shape_process_ending ar_process_ending(struct ar_decision *d, const struct ar_process_over *o);
 
 /* The reverse. NULL, and an outcome that is not known, is an ending that nobody knows. */
-struct ar_process_ending ar_process_ending_of(const struct ar_shape_process_ending *shape);
+struct ar_process_end ar_process_end_told(const struct ar_shape_process_ending *shape);
 
 #endif

@@ -21,3 +21,8 @@ struct ar_str ar_process_status(const struct ar_process_record *p)
 {
 	return ar_str_from(ar_machine_state_name(AR_MACHINE_PROCESS, (int)p->status));
 }
+
+struct ar_str ar_process_text(struct ar_str text, size_t max, struct ar_str otherwise)
+{
+	return ar_str_empty(text) ? otherwise : ar_str_utf8_prefix(text, max);
+}
