@@ -42,24 +42,10 @@ enum ar_status ar_apply_channel_connected(struct ar_session *s, const struct ar_
 	return ar_apply_move(&c->status, AR_MACHINE_CHANNEL, e, err);
 }
 
-enum ar_status ar_apply_channel_disconnected(struct ar_session *s, const struct ar_event *e,
-					     struct ar_error *err)
-{
-	struct ar_channel *c = channel_of(s, e);
-
-	if (!c)
-		return ar_apply_unknown(err, e, "channel");
-	c->seen = PAYLOAD(e, channel_disconnected)->last_seen_at;
-	return ar_apply_move(&c->status, AR_MACHINE_CHANNEL, e, err);
-}
-
-enum ar_status ar_apply_channel_resumed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+static void come_back(struct ar_session *s, const struct ar_event *e, struct ar_channel *c)
 {
 	const struct ar_ev_channel_resumed *p = PAYLOAD(e, channel_resumed);
-	struct ar_channel *c = channel_of(s, e);
 
-	if (!c)
-		return ar_apply_unknown(err, e, "channel");
 	if (p->from_sequence > c->acked)
 		c->acked = p->from_sequence;
 	c->cursor = ar_apply_keep(s, p->cursor);
@@ -70,48 +56,56 @@ enum ar_status ar_apply_channel_resumed(struct ar_session *s, const struct ar_ev
 		c->token_expires = p->token_expires_at;
 	}
 	c->seen = e->time;
-	return ar_apply_move(&c->status, AR_MACHINE_CHANNEL, e, err);
 }
 
-enum ar_status ar_apply_channel_acked(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+static void acknowledge(struct ar_session *s, const struct ar_event *e, struct ar_channel *c)
 {
 	const struct ar_ev_channel_acked *p = PAYLOAD(e, channel_acked);
-	struct ar_channel *c = channel_of(s, e);
 
-	if (!c)
-		return ar_apply_unknown(err, e, "channel");
 	c->acked = p->sequence;
 	if (!ar_str_absent(p->cursor))
 		c->cursor = ar_apply_keep(s, p->cursor);
 	c->seen = e->time;
-	return AR_OK;
 }
 
-enum ar_status ar_apply_permission_forwarded(struct ar_session *s, const struct ar_event *e,
-					     struct ar_error *err)
+static void open_question(struct ar_session *s, struct ar_channel *c, struct ar_str action)
 {
-	struct ar_channel *c = channel_of(s, e);
-	struct ar_bridged *b;
+	struct ar_bridged *b = ar_arena_alloc(&s->arena, sizeof(*b));
 
-	if (!c)
-		return ar_apply_unknown(err, e, "channel");
-	b = ar_arena_alloc(&s->arena, sizeof(*b));
-	b->action = ar_apply_keep(s, e->ids[AR_SCOPE_ACTION]);
+	b->action = ar_apply_keep(s, action);
 	ar_vec_push(&s->arena, &c->open, b);
-	return ar_apply_move(&c->status, AR_MACHINE_CHANNEL, e, err);
 }
 
-enum ar_status ar_apply_permission_returned(struct ar_session *s, const struct ar_event *e,
-					    struct ar_error *err)
+static void close_question(struct ar_channel *c, struct ar_str action)
+{
+	for (size_t i = c->open.count; i > 0; i--) {
+		if (ar_str_eq(((const struct ar_bridged *)c->open.at[i - 1])->action, action))
+			ar_vec_remove(&c->open, i - 1);
+	}
+}
+
+enum ar_status ar_apply_channel(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	struct ar_channel *c = channel_of(s, e);
 
 	if (!c)
 		return ar_apply_unknown(err, e, "channel");
-	for (size_t i = c->open.count; i > 0; i--) {
-		if (ar_str_eq(((const struct ar_bridged *)c->open.at[i - 1])->action,
-			      e->ids[AR_SCOPE_ACTION]))
-			ar_vec_remove(&c->open, i - 1);
+	switch ((int)e->type) {
+	case AR_EV_CHANNEL_DISCONNECTED:
+		c->seen = PAYLOAD(e, channel_disconnected)->last_seen_at;
+		break;
+	case AR_EV_CHANNEL_RESUMED:
+		come_back(s, e, c);
+		break;
+	case AR_EV_CHANNEL_ACKED:
+		acknowledge(s, e, c);
+		return AR_OK;
+	case AR_EV_CHANNEL_PERMISSION_FORWARDED:
+		open_question(s, c, e->ids[AR_SCOPE_ACTION]);
+		break;
+	case AR_EV_CHANNEL_PERMISSION_RETURNED:
+		close_question(c, e->ids[AR_SCOPE_ACTION]);
+		break;
 	}
 	return ar_apply_move(&c->status, AR_MACHINE_CHANNEL, e, err);
 }

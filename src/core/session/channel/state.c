@@ -28,36 +28,29 @@ bool ar_channels_left(const struct ar_session *s, ar_usec since)
 	return false;
 }
 
-static bool has_left(const struct ar_channel *c, ar_usec now AR_UNUSED)
-{
-	return c->status == AR_CHANNEL_DISCONNECTED;
-}
-
 static bool has_run_out(const struct ar_channel *c, ar_usec now)
 {
 	return c->token_expires && c->token_expires <= now;
 }
 
-static size_t longest_unheard(const struct ar_session *s, ar_usec now,
-			      bool (*may_go)(const struct ar_channel *, ar_usec))
+static bool goes_before(const struct ar_channel *a, const struct ar_channel *b)
 {
-	size_t found = s->channels.count;
-	ar_usec seen = INT64_MAX;
+	bool has_left = a->status == AR_CHANNEL_DISCONNECTED;
 
-	for (size_t i = 0; i < s->channels.count; i++) {
-		const struct ar_channel *c = s->channels.at[i];
-
-		if (!may_go(c, now) || c->seen >= seen)
-			continue;
-		found = i;
-		seen = c->seen;
-	}
-	return found;
+	return has_left == (b->status == AR_CHANNEL_DISCONNECTED) ? a->seen < b->seen : has_left;
 }
 
 size_t ar_channels_leaver(const struct ar_session *s, ar_usec now)
 {
-	size_t found = longest_unheard(s, now, has_left);
+	size_t found = s->channels.count;
 
-	return found < s->channels.count ? found : longest_unheard(s, now, has_run_out);
+	for (size_t i = 0; i < s->channels.count; i++) {
+		const struct ar_channel *c = s->channels.at[i];
+
+		if (c->status != AR_CHANNEL_DISCONNECTED && !has_run_out(c, now))
+			continue;
+		if (found == s->channels.count || goes_before(c, s->channels.at[found]))
+			found = i;
+	}
+	return found;
 }

@@ -1,8 +1,6 @@
 /* The lists and objects inside routing facts. Small on purpose: what is all right is left out. Pure. */
 #include "limits/limits.h"
 
-#include <string.h>
-
 #define CHAIN_MAX 8
 
 static const char *const reasons[AR_EXCLUSIONS] = {
@@ -31,15 +29,11 @@ struct ar_texts ar_routing_capabilities(struct ar_decision *d, unsigned capabili
 
 struct ar_str ar_routing_words(struct ar_decision *d, unsigned capabilities)
 {
-	struct ar_str all = AR_STR("none");
+	struct ar_texts words = ar_routing_capabilities(d, capabilities);
+	struct ar_str all = words.count ? words.at[0] : AR_STR("none");
 
-	for (unsigned i = 0; i < AR_CAPABILITIES; i++) {
-		if (!(capabilities & 1u << i))
-			continue;
-		all = ar_str_is(all, "none")
-			      ? ar_str_from(ar_capability_word[i])
-			      : ar_arena_fmt(d->arena, "%.*s, %s", AR_STR_ARG(all), ar_capability_word[i]);
-	}
+	for (size_t i = 1; i < words.count; i++)
+		all = ar_arena_fmt(d->arena, "%.*s, %.*s", AR_STR_ARG(all), AR_STR_ARG(words.at[i]));
 	return all;
 }
 
@@ -93,14 +87,9 @@ struct ar_shape_route_exclusion_list ar_routing_excluded(struct ar_decision *d, 
 
 struct ar_texts ar_routing_constraints(struct ar_decision *d, const struct ar_need *need)
 {
-	struct ar_str *words = ar_arena_alloc(d->arena, (AR_CAPABILITIES + 1) * sizeof(*words));
-	struct ar_texts capabilities = ar_routing_capabilities(d, need->capabilities);
-	size_t count = capabilities.count;
+	struct ar_texts words = ar_routing_capabilities(d, need->capabilities);
 
-	memcpy(words, capabilities.at, count * sizeof(*words));
-	if (need->is_local_only)
-		words[count++] = AR_STR("local_only");
-	return (struct ar_texts){ words, count };
+	return need->is_local_only ? ar_arena_texts_add(d->arena, words, AR_STR("local_only")) : words;
 }
 
 struct ar_shape_route_gaps ar_routing_gaps(const struct ar_routing *r)
