@@ -25,7 +25,6 @@ struct ar_str ar_apply_keep(struct ar_session *s, struct ar_str text)
 	return ar_arena_str(&s->arena, text);
 }
 
-/* Ids of ours carry their number: the counter follows the highest that was used. */
 void ar_apply_count(int64_t *counter, struct ar_str id)
 {
 	uint64_t n;
@@ -34,7 +33,6 @@ void ar_apply_count(int64_t *counter, struct ar_str id)
 		*counter = (int64_t)n;
 }
 
-/* A member object of a payload; absent when the payload has none. */
 struct ar_json ar_apply_parse(struct ar_session *s, struct ar_str raw)
 {
 	struct ar_json v = { 0 };
@@ -44,12 +42,9 @@ struct ar_json ar_apply_parse(struct ar_session *s, struct ar_str raw)
 	return v;
 }
 
-struct ar_str ar_apply_text(struct ar_session *s, struct ar_json object, const char *name)
+const void *ar_apply_kept(struct ar_session *s, const struct ar_event *e)
 {
-	struct ar_str text = AR_STR_NONE;
-
-	ar_json_str(ar_json_get(object, name), &text);
-	return ar_apply_keep(s, text);
+	return ar_struct_copy(&ar_event_describe(e->type)->payload, e->payload, AR_COPY_TEXT, &s->arena);
 }
 
 struct ar_shape_failure ar_apply_failure(const struct ar_shape_failure *error)
@@ -57,7 +52,6 @@ struct ar_shape_failure ar_apply_failure(const struct ar_shape_failure *error)
 	return error ? *error : (struct ar_shape_failure){ 0 };
 }
 
-/* The word behind an enum member of the payload. */
 struct ar_str ar_apply_word(const struct ar_event *e, const char *field, int value)
 {
 	const struct ar_field_desc *f =
@@ -127,14 +121,14 @@ void ar_apply_context(struct ar_session *s, struct ar_thread *t, struct ar_conte
 
 static enum ar_status session_created(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
-	const struct ar_ev_session_created *p = PAYLOAD(e, session_created);
+	const struct ar_ev_session_created *p = KEPT(s, e, session_created);
 
 	(void)err;
-	s->title = ar_apply_keep(s, p->title);
-	s->workspace = ar_apply_keep(s, p->workspace_id);
-	s->account = ar_apply_keep(s, p->account_ref);
-	s->tenant = ar_apply_keep(s, p->tenant);
-	s->source = ar_apply_keep(s, p->source);
+	s->title = p->title;
+	s->workspace = p->workspace_id;
+	s->account = p->account_ref;
+	s->tenant = p->tenant;
+	s->source = p->source;
 	s->created = p->created_at;
 	return AR_OK;
 }
@@ -274,7 +268,7 @@ static enum ar_status run_status(struct ar_session *s, const struct ar_event *e,
 
 static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
-	const struct ar_ev_turn_submitted *p = PAYLOAD(e, turn_submitted);
+	const struct ar_ev_turn_submitted *p = KEPT(s, e, turn_submitted);
 	struct ar_thread *t = ar_apply_thread(s, e);
 	struct ar_turn *turn;
 
@@ -284,14 +278,12 @@ static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event
 	turn->id = ar_apply_keep(s, e->ids[AR_SCOPE_TURN]);
 	turn->thread = t->id;
 	turn->status = AR_TURN_ACCEPTED;
-	turn->source = ar_apply_keep(s, p->source);
-	turn->input_ref = ar_apply_keep(s, p->input_ref);
-	turn->input_preview = ar_apply_keep(s, p->input_preview);
+	turn->source = p->source;
+	turn->input_ref = p->input_ref;
+	turn->input_preview = p->input_preview;
 	turn->input_bytes = p->input_bytes.v;
-	if (p->options)
-		turn->options =
-			ar_struct_copy(&ar_shape_turn_options_desc, p->options, AR_COPY_TEXT, &s->arena);
-	turn->people = ar_arena_texts(&s->arena, p->submitted_by);
+	turn->options = p->options;
+	turn->people = p->submitted_by;
 	turn->has_images.v = turn->has_images.set = ar_texts_have(p->input_kinds, AR_STR("image"));
 	turn->submitted = e->time;
 	ar_vec_push(&s->arena, &t->turns, turn);
@@ -448,12 +440,12 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_PERMISSION_EVALUATED] = ar_apply_permission_evaluated,
 	[AR_EV_OUTPUT_SPILLED] = ar_apply_output_spilled,
 	[AR_EV_TASK_PROFILE_RESOLVED] = ar_apply_profile,
-	[AR_EV_ROUTING_CANDIDATES_RESOLVED] = ar_apply_candidates,
-	[AR_EV_ROUTING_SINGLE_CANDIDATE] = ar_apply_single_candidate,
-	[AR_EV_ROUTING_DECIDED] = ar_apply_routed,
-	[AR_EV_ROUTING_NOT_POSSIBLE] = ar_apply_not_possible,
-	[AR_EV_ROUTING_FALLBACK_APPLIED] = ar_apply_fallback,
-	[AR_EV_COST_ESTIMATED] = ar_apply_cost_estimated,
+	[AR_EV_ROUTING_CANDIDATES_RESOLVED] = ar_apply_routing,
+	[AR_EV_ROUTING_SINGLE_CANDIDATE] = ar_apply_routing,
+	[AR_EV_ROUTING_DECIDED] = ar_apply_routing,
+	[AR_EV_ROUTING_NOT_POSSIBLE] = ar_apply_routing,
+	[AR_EV_ROUTING_FALLBACK_APPLIED] = ar_apply_routing,
+	[AR_EV_COST_ESTIMATED] = ar_apply_routing,
 	[AR_EV_COST_RECORDED] = ar_apply_cost_recorded,
 	[AR_EV_RATE_LIMIT_HIT] = ar_apply_rate_limit,
 	[AR_EV_HOOK_STARTED] = ar_apply_hook_started,

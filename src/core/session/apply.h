@@ -6,18 +6,19 @@
 #include "session.h"
 
 #define PAYLOAD(e, name) ((const struct ar_ev_##name *)(e)->payload)
+#define KEPT(s, e, name) ((const struct ar_ev_##name *)ar_apply_kept(s, e))
 
 typedef enum ar_status ar_apply_fn(struct ar_session *s, const struct ar_event *e, struct ar_error *err);
 
-/* A copy in the session's memory. */
+/* A copy in the session's memory: of a text, and of the whole payload. */
 struct ar_str ar_apply_keep(struct ar_session *s, struct ar_str text);
+const void *ar_apply_kept(struct ar_session *s, const struct ar_event *e);
 
 /* Ids of ours carry their number: the counter follows the highest that was used. */
 void ar_apply_count(int64_t *counter, struct ar_str id);
 
-/* A member object of a payload (absent when there is none), and members of it. */
+/* A member object of a payload; absent when there is none. */
 struct ar_json ar_apply_parse(struct ar_session *s, struct ar_str raw);
-struct ar_str ar_apply_text(struct ar_session *s, struct ar_json object, const char *name);
 
 /* The word behind an enum member of the payload. */
 struct ar_str ar_apply_word(const struct ar_event *e, const char *field, int value);
@@ -54,9 +55,8 @@ ar_apply_fn ar_apply_task_created, ar_apply_attempt_started, ar_apply_attempt_en
 	ar_apply_hook_started, ar_apply_hook_completed, ar_apply_hook_failed, ar_apply_rolled_back,
 	ar_apply_context_resolved, ar_apply_compaction_started, ar_apply_compaction_completed,
 	ar_apply_compaction_failed, ar_apply_quota_low, ar_apply_quota_blocked, ar_apply_limit_changed,
-	ar_apply_profile, ar_apply_candidates, ar_apply_single_candidate, ar_apply_routed,
-	ar_apply_not_possible, ar_apply_fallback, ar_apply_cost_estimated, ar_apply_cost_recorded,
-	ar_apply_rate_limit, ar_apply_task_waiting, ar_apply_action_required, ar_apply_action_resolved,
+	ar_apply_profile, ar_apply_routing, ar_apply_cost_recorded, ar_apply_rate_limit,
+	ar_apply_task_waiting, ar_apply_action_required, ar_apply_action_resolved,
 	ar_apply_permission_resolved, ar_apply_policy_changed, ar_apply_runtime_warning,
 	ar_apply_process_started, ar_apply_process_input, ar_apply_process_completed, ar_apply_process_failed,
 	ar_apply_process_terminated, ar_apply_violation, ar_apply_repaired, ar_apply_boundary,

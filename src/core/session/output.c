@@ -52,7 +52,7 @@ void ar_decide_spilled(struct ar_decision *d, const struct ar_ids *owner, const 
 
 enum ar_status ar_apply_output_spilled(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
-	const struct ar_ev_output_spilled *p = PAYLOAD(e, output_spilled);
+	const struct ar_ev_output_spilled *p = KEPT(s, e, output_spilled);
 	struct ar_stored_output *output = ar_arena_alloc(&s->arena, sizeof(*output));
 	struct ar_thread *t =
 		ar_apply_thread(s, e); /* the turn may have left the window before its process ended */
@@ -61,15 +61,11 @@ enum ar_status ar_apply_output_spilled(struct ar_session *s, const struct ar_eve
 		return ar_apply_unknown(err, e, "thread");
 	*output = (struct ar_stored_output){ .ref = ar_apply_keep(s, e->ids[AR_SCOPE_OUTPUT]),
 					     .owner = ar_apply_word(e, "owner", p->owner),
-					     .media_type = ar_apply_keep(s, p->media_type),
+					     .media_type = p->media_type,
 					     .encoding = ar_apply_word(e, "encoding", p->encoding),
 					     .truncation = ar_apply_word(e, "truncation", p->truncation),
-					     .preview = ar_apply_keep(s, p->preview),
-					     .redaction = p->redaction
-								  ? ar_struct_copy(&ar_shape_redaction_desc,
-										   p->redaction, AR_COPY_TEXT,
-										   &s->arena)
-								  : NULL,
+					     .preview = p->preview,
+					     .redaction = p->redaction,
 					     .call = ar_apply_keep(s, e->ids[AR_SCOPE_TOOL_CALL]),
 					     .process = ar_apply_keep(s, e->ids[AR_SCOPE_PROCESS]),
 					     .size = p->size_bytes,

@@ -19,7 +19,7 @@ static void make_room(struct ar_session *s, ar_usec now)
 enum ar_status ar_apply_channel_connected(struct ar_session *s, const struct ar_event *e,
 					  struct ar_error *err)
 {
-	const struct ar_ev_channel_connected *p = PAYLOAD(e, channel_connected);
+	const struct ar_ev_channel_connected *p = KEPT(s, e, channel_connected);
 	struct ar_channel *c = channel_of(s, e);
 
 	if (!c) {
@@ -30,11 +30,11 @@ enum ar_status ar_apply_channel_connected(struct ar_session *s, const struct ar_
 		ar_apply_count(&s->counters.channel.v, c->id);
 		s->counters.channel.set = s->counters.channel.v > 0;
 	}
-	c->account = ar_apply_keep(s, p->account_ref);
-	c->capabilities = ar_arena_texts(&s->arena, p->capabilities);
-	c->native_protocol = ar_apply_keep(s, p->native_protocol);
-	c->card_ref = ar_apply_keep(s, p->agent_card_ref);
-	c->token_ref = ar_apply_keep(s, p->resume_token_ref);
+	c->account = p->account_ref;
+	c->capabilities = p->capabilities;
+	c->native_protocol = p->native_protocol;
+	c->card_ref = p->agent_card_ref;
+	c->token_ref = p->resume_token_ref;
 	c->token_expires = p->token_expires_at;
 	c->transport = p->transport;
 	c->role = p->peer_role;

@@ -30,15 +30,6 @@ static void forget_old_routes(struct ar_thread *t)
 	}
 }
 
-/* The route that the facts of a turn describe; NULL when its profile was never told. */
-static struct ar_route *route_of(struct ar_session *s, const struct ar_event *e)
-{
-	struct ar_thread *t;
-	struct ar_turn *turn = ar_apply_turn(s, e, &t);
-
-	return turn ? turn->route : NULL;
-}
-
 enum ar_status ar_apply_profile(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	struct ar_thread *t;
@@ -52,97 +43,87 @@ enum ar_status ar_apply_profile(struct ar_session *s, const struct ar_event *e, 
 	return AR_OK;
 }
 
-enum ar_status ar_apply_candidates(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
-{
-	struct ar_route *route = route_of(s, e);
-
-	if (!route)
-		return ar_apply_unknown(err, e, "turn");
-	route->candidates = payload_of(s, e);
-	route->count = PAYLOAD(e, routing_candidates_resolved)->candidate_count;
-	return AR_OK;
-}
-
 /* The one candidate is the first of its set; a decision beside it says the same and more. */
-enum ar_status ar_apply_single_candidate(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+static void take_single(struct ar_session *s, const struct ar_event *e, struct ar_route *route)
 {
-	const struct ar_ev_routing_single_candidate *p = PAYLOAD(e, routing_single_candidate);
-	struct ar_route *route = route_of(s, e);
-	struct ar_json set;
+	const struct ar_ev_routing_single_candidate *p = KEPT(s, e, routing_single_candidate);
+	struct ar_json set = ar_apply_parse(s, route->candidates);
+	struct ar_str provider = AR_STR_NONE;
 
-	if (!route)
-		return ar_apply_unknown(err, e, "turn");
-	set = ar_apply_parse(s, route->candidates);
-	route->provider = ar_apply_text(s, ar_json_at(ar_json_get(set, "candidates"), 0), "provider");
-	route->model = ar_apply_keep(s, p->selected_model);
+	ar_json_str(ar_json_get(ar_json_at(ar_json_get(set, "candidates"), 0), "provider"), &provider);
+	route->provider = ar_apply_keep(s, provider);
+	route->model = p->selected_model;
 	route->mode = AR_STR("single_candidate");
 	route->chain = ar_texts_empty;
-	route->source = ar_apply_keep(s, p->decision_source);
-	route->reason = ar_apply_keep(s, p->decision_reason);
-	route->gap = ar_apply_keep(s, p->capability_gap);
+	route->source = p->decision_source;
+	route->reason = p->decision_reason;
+	route->gap = p->capability_gap;
 	route->decision = payload_of(s, e);
-	return AR_OK;
 }
 
-enum ar_status ar_apply_routed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+static void take_decision(struct ar_session *s, const struct ar_event *e, struct ar_route *route)
 {
-	const struct ar_ev_routing_decided *p = PAYLOAD(e, routing_decided);
-	struct ar_route *route = route_of(s, e);
+	const struct ar_ev_routing_decided *p = KEPT(s, e, routing_decided);
 
-	if (!route)
-		return ar_apply_unknown(err, e, "turn");
-	route->provider = ar_apply_keep(s, p->selected_provider);
-	route->model = ar_apply_keep(s, p->selected_model);
+	route->provider = p->selected_provider;
+	route->model = p->selected_model;
 	route->mode = ar_apply_word(e, "routingMode", p->routing_mode);
-	route->chain = ar_arena_texts(&s->arena, p->fallback_chain);
-	route->source = ar_apply_keep(s, p->decision_source);
-	route->reason = ar_apply_keep(s, p->decision_reason);
-	route->gap = ar_apply_keep(s, p->capability_gap);
+	route->chain = p->fallback_chain;
+	route->source = p->decision_source;
+	route->reason = p->decision_reason;
+	route->gap = p->capability_gap;
 	route->decision = payload_of(s, e);
-	return AR_OK;
 }
 
-enum ar_status ar_apply_not_possible(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+static void take_fallback(struct ar_session *s, const struct ar_event *e, struct ar_route *route)
 {
-	struct ar_route *route = route_of(s, e);
+	const struct ar_ev_routing_fallback_applied *p = KEPT(s, e, routing_fallback_applied);
 
-	if (!route)
-		return ar_apply_unknown(err, e, "turn");
-	route->mode = AR_STR("no_candidate");
-	route->reason = ar_apply_keep(s, PAYLOAD(e, routing_not_possible)->reason);
-	route->decision = payload_of(s, e);
-	return AR_OK;
-}
-
-enum ar_status ar_apply_fallback(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
-{
-	const struct ar_ev_routing_fallback_applied *p = PAYLOAD(e, routing_fallback_applied);
-	struct ar_route *route = route_of(s, e);
-
-	if (!route)
-		return ar_apply_unknown(err, e, "turn");
 	if (p->to) {
-		route->provider = ar_apply_keep(s, p->to->provider);
-		route->model = ar_apply_keep(s, p->to->model);
+		route->provider = p->to->provider;
+		route->model = p->to->model;
 	}
-	route->chain = ar_arena_texts(&s->arena, p->fallback_chain);
+	route->chain = p->fallback_chain;
 	route->source = AR_STR("runtime_fallback");
-	route->reason = ar_apply_keep(s, p->reason);
+	route->reason = p->reason;
 	route->fallbacks++;
+}
+
+enum ar_status ar_apply_routing(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+	struct ar_route *route = turn ? turn->route : NULL; /* NULL: its profile was never told */
+
+	if (!route)
+		return ar_apply_unknown(err, e, "turn");
+	switch ((int)e->type) {
+	case AR_EV_ROUTING_CANDIDATES_RESOLVED:
+		route->candidates = payload_of(s, e);
+		route->count = PAYLOAD(e, routing_candidates_resolved)->candidate_count;
+		break;
+	case AR_EV_ROUTING_SINGLE_CANDIDATE:
+		take_single(s, e, route);
+		break;
+	case AR_EV_ROUTING_DECIDED:
+		take_decision(s, e, route);
+		break;
+	case AR_EV_ROUTING_NOT_POSSIBLE:
+		route->mode = AR_STR("no_candidate");
+		route->reason = ar_apply_keep(s, PAYLOAD(e, routing_not_possible)->reason);
+		route->decision = payload_of(s, e);
+		break;
+	case AR_EV_ROUTING_FALLBACK_APPLIED:
+		take_fallback(s, e, route);
+		break;
+	case AR_EV_COST_ESTIMATED:
+		route->estimate = ar_apply_keep(s, PAYLOAD(e, cost_estimated)->amount);
+		break;
+	}
 	return AR_OK;
 }
 
 /* ---- money ---- */
-
-enum ar_status ar_apply_cost_estimated(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
-{
-	struct ar_route *route = route_of(s, e);
-
-	if (!route)
-		return ar_apply_unknown(err, e, "turn");
-	route->estimate = ar_apply_keep(s, PAYLOAD(e, cost_estimated)->amount);
-	return AR_OK;
-}
 
 static void spend(struct ar_spent *spent, const struct ar_ev_cost_recorded *p, int64_t amount)
 {

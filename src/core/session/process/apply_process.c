@@ -106,19 +106,19 @@ void ar_apply_process_status(struct ar_session *s, const struct ar_event *e)
 		saw(r, p->metadata->record_seq.v);
 }
 
-static void keep_ending(struct ar_session *s, struct ar_process_record *r,
-			const struct ar_shape_process_ending *end)
+static void keep_ending(struct ar_process_record *r, const struct ar_shape_process_ending *end)
 {
 	if (!end)
 		return;
-	r->end = ar_struct_copy(&ar_shape_process_ending_desc, end, AR_COPY_TEXT, &s->arena);
-	r->output_ref = r->end->text_ref;
-	r->signal = r->end->signal;
+	r->end = end;
+	r->output_ref = end->text_ref;
+	r->signal = end->signal;
 	r->output_bytes = end->stdout_bytes.v + end->stderr_bytes.v + end->tty_bytes.v;
 	if (!r->exit_code.set)
 		r->exit_code = end->exit_code;
 }
 
+/* What is given lives in the session's memory. */
 static enum ar_status ended(struct ar_session *s, const struct ar_event *e,
 			    struct ar_shape_process_output_list outputs,
 			    const struct ar_shape_process_ending *end, struct ar_error *err)
@@ -127,9 +127,8 @@ static enum ar_status ended(struct ar_session *s, const struct ar_event *e,
 
 	if (!r)
 		return ar_apply_unknown(err, e, "process");
-	r->outputs = (struct ar_shape_process_output_list){ 0 };
-	ar_shapes_add(&ar_shape_process_output_desc, &r->outputs, &outputs, SIZE_MAX, &s->arena);
-	keep_ending(s, r, end);
+	r->outputs = outputs;
+	keep_ending(r, end);
 	r->ended = e->time;
 	r->written.count = 0;
 	if (ar_apply_move(&r->status, AR_MACHINE_PROCESS, e, err) != AR_OK)
@@ -141,7 +140,7 @@ static enum ar_status ended(struct ar_session *s, const struct ar_event *e,
 enum ar_status ar_apply_process_completed(struct ar_session *s, const struct ar_event *e,
 					  struct ar_error *err)
 {
-	const struct ar_ev_process_completed *p = PAYLOAD(e, process_completed);
+	const struct ar_ev_process_completed *p = KEPT(s, e, process_completed);
 	struct ar_process_record *r = find_process(s, e);
 
 	if (r)
@@ -151,7 +150,7 @@ enum ar_status ar_apply_process_completed(struct ar_session *s, const struct ar_
 
 enum ar_status ar_apply_process_failed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
-	const struct ar_ev_process_failed *p = PAYLOAD(e, process_failed);
+	const struct ar_ev_process_failed *p = KEPT(s, e, process_failed);
 
 	return ended(s, e, p->outputs, p->end, err);
 }
@@ -159,7 +158,7 @@ enum ar_status ar_apply_process_failed(struct ar_session *s, const struct ar_eve
 enum ar_status ar_apply_process_terminated(struct ar_session *s, const struct ar_event *e,
 					   struct ar_error *err)
 {
-	const struct ar_ev_process_terminated *p = PAYLOAD(e, process_terminated);
+	const struct ar_ev_process_terminated *p = KEPT(s, e, process_terminated);
 	struct ar_process_record *r = find_process(s, e);
 
 	if (r) {

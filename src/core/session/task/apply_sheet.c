@@ -3,14 +3,6 @@
 #include "task/sheet.h"
 #include "task/words.h"
 
-/* A copy of the payload in the session's memory. */
-#define KEPT(s, e, name) ((const struct ar_ev_##name *)keep_payload(s, e))
-
-static const void *keep_payload(struct ar_session *s, const struct ar_event *e)
-{
-	return ar_struct_copy(&ar_event_describe(e->type)->payload, e->payload, AR_COPY_TEXT, &s->arena);
-}
-
 /* ---- making and runs ---- */
 
 void ar_sheet_begin(struct ar_session *s, const struct ar_event *e, struct ar_task *task)
