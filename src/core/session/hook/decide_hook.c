@@ -117,7 +117,7 @@ static int fail_mode(const struct ar_hook_rule *rule, int64_t point)
 	return AR_HOOK_FAILED_FAIL_MODE_FAIL_OPEN;
 }
 
-static void warn(struct ar_decision *d, const struct ar_ids *ids, const char *code, struct ar_str message)
+void ar_hook_warn(struct ar_decision *d, const struct ar_ids *ids, const char *code, struct ar_str message)
 {
 	ar_decide_emit(d, AR_EV_RUNTIME_WARNING, ids,
 		       &(struct ar_ev_runtime_warning){ .code = ar_str_from(code),
@@ -147,9 +147,10 @@ static void fail(struct ar_decision *d, struct ar_turn *turn, struct ar_hook_cha
 
 	ar_decide_emit(d, AR_EV_HOOK_FAILED, &ids, &p);
 	if (p.fail_mode == AR_HOOK_FAILED_FAIL_MODE_FAIL_OPEN && !is_over)
-		warn(d, &ids, "hook_failed",
-		     ar_arena_fmt(d->arena, "hook '%.*s' failed and the turn goes on without it: %.*s",
-				  AR_STR_ARG(chain->handler), AR_STR_ARG(p.message)));
+		ar_hook_warn(d, &ids, "hook_failed",
+			     ar_arena_fmt(d->arena,
+					  "hook '%.*s' failed and the turn goes on without it: %.*s",
+					  AR_STR_ARG(chain->handler), AR_STR_ARG(p.message)));
 }
 
 void ar_hook_end_runs(struct ar_decision *d, struct ar_turn *turn, bool is_lost)

@@ -33,6 +33,8 @@ enum ar_hold ar_hook_ask(struct ar_decision *d, struct ar_turn *turn, const stru
  * wants them (cancelled). */
 void ar_hook_end_runs(struct ar_decision *d, struct ar_turn *turn, bool is_lost);
 
+void ar_hook_warn(struct ar_decision *d, const struct ar_ids *ids, const char *code, struct ar_str message);
+
 /* ---- chain.c: what was said ---- */
 
 /* What a point is about: the call, the step, or (absent) the turn. */

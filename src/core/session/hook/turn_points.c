@@ -78,14 +78,9 @@ static void too_many_blocks(struct ar_decision *d, const struct ar_turn *turn,
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
-	ar_decide_emit(
-		d, AR_EV_RUNTIME_WARNING, &ids,
-		&(struct ar_ev_runtime_warning){
-			.code = AR_STR("stop_hook_limit"),
-			.message = ar_arena_fmt(d->arena,
-						"hook '%.*s' kept the turn from ending %d times; it ends now",
-						AR_STR_ARG(chain->by_handler), AR_STOP_BLOCKS_MAX),
-			.scope = ar_hook_scope_ids(d, &ids) });
+	ar_hook_warn(d, &ids, "stop_hook_limit",
+		     ar_arena_fmt(d->arena, "hook '%.*s' kept the turn from ending %d times; it ends now",
+				  AR_STR_ARG(chain->by_handler), AR_STOP_BLOCKS_MAX));
 }
 
 /* Before the end. Held: a handler runs, or said that the turn goes on; what it said is a message by now. */
@@ -131,14 +126,10 @@ void ar_decide_sampled(struct ar_decision *d, struct ar_turn *turn)
 /* 0: nobody is asked about a call that was kept from running. */
 static enum ar_hook_point point_after(const struct ar_invocation *call)
 {
-	static const char *const silent[] = { "denied", "blocked", "cancelled" };
-
 	if (ar_str_is(call->status, "ok"))
 		return AR_AT_POST_TOOL_USE;
-	for (size_t i = 0; i < AR_ARRAY_LEN(silent); i++) {
-		if (ar_str_is(call->status, silent[i]))
-			return 0;
-	}
+	if (ar_texts_have(AR_TEXTS(AR_STR("denied"), AR_STR("blocked"), AR_STR("cancelled")), call->status))
+		return 0;
 	return AR_AT_POST_TOOL_FAILURE;
 }
 

@@ -42,12 +42,11 @@ static bool read_cost(struct ar_str json, int64_t *ret)
 /* What options.budget says; 0: nothing. */
 static int64_t own_limit(const struct ar_turn *turn, enum ar_quota quota)
 {
-	static const struct ar_shape_turn_budget none;
 	const struct ar_shape_turn_budget *b = ar_turn_options(turn)->budget;
 	int64_t cost;
 
 	if (!b)
-		b = &none;
+		return 0;
 	if (quota == AR_QUOTA_COST)
 		return read_cost(b->cost, &cost) ? cost : 0;
 	return quota == AR_QUOTA_TOKENS ? b->tokens.v : b->tool_calls.v;
@@ -78,16 +77,13 @@ static int64_t limit_of(const struct ar_decision *d, const struct ar_turn *turn,
 	return base > 0 && mark->limit.v > base ? mark->limit.v : base;
 }
 
-static int64_t spent(const struct ar_spent *s, enum ar_quota quota)
-{
-	return quota == AR_QUOTA_COST ? s->cost : s->input_tokens + s->output_tokens;
-}
-
 static int64_t used_of(const struct ar_decision *d, const struct ar_turn *turn, const struct ar_quota_name *q)
 {
+	const struct ar_spent *spent = q->is_session ? &d->session->spent : &turn->spent;
+
 	if (q->quota == AR_QUOTA_CALLS)
 		return turn->calls_started.v;
-	return spent(q->is_session ? &d->session->spent : &turn->spent, q->quota);
+	return q->quota == AR_QUOTA_COST ? spent->cost : spent->input_tokens + spent->output_tokens;
 }
 
 /* ---- saying it ---- */

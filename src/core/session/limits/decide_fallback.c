@@ -4,9 +4,6 @@
 
 #define PAUSE_MS 1000 /* when a provider slows us down and does not say for how long */
 
-/* Failures that asking the same model again does not heal, at least not soon. */
-static const char *const of_the_model[] = { "auth", "quota", "not_found", "overloaded", "rate_limited" };
-
 void ar_limits_throttle(struct ar_decision *d, const struct ar_turn *turn, const struct ar_step *step,
 			const struct ar_model_result *end)
 {
@@ -30,13 +27,12 @@ void ar_limits_throttle(struct ar_decision *d, const struct ar_turn *turn, const
 			       .request_id = ids.at[AR_SCOPE_REQUEST] });
 }
 
+/* A failure that asking the same model again does not heal, at least not soon. */
 static bool is_of_the_model(struct ar_str category)
 {
-	for (size_t i = 0; i < AR_ARRAY_LEN(of_the_model); i++) {
-		if (ar_str_is(category, of_the_model[i]))
-			return true;
-	}
-	return false;
+	return ar_texts_have(AR_TEXTS(AR_STR("auth"), AR_STR("quota"), AR_STR("not_found"),
+				      AR_STR("overloaded"), AR_STR("rate_limited")),
+			     category);
 }
 
 /* A conversation that is too long for one model may fit into another's window. */

@@ -154,7 +154,7 @@ static struct ar_str refusal(struct ar_decision *d, const struct profile *p, con
 	if (r->requested->why_not == AR_EXCLUSION_NONE)
 		return AR_STR_NONE;
 	return ar_arena_fmt(d->arena, "%.*s is left out: %s", AR_STR_ARG(p->need.model),
-			    ar_routing_why_not(r->requested->why_not));
+			    ar_exclusion_word[r->requested->why_not]);
 }
 
 struct verdict {
@@ -179,13 +179,6 @@ static struct verdict verdict_of(struct ar_decision *d, const struct profile *p,
 	return (struct verdict){ AR_STR("host_policy"), AR_STR("first in the configured order") };
 }
 
-static struct ar_shape_route_cost cost_of(const struct ar_choice *choice)
-{
-	bool is_priced = choice->entry->price.input != AR_MONEY_UNKNOWN;
-
-	return (struct ar_shape_route_cost){ .state = is_priced ? AR_STR("priced") : AR_STR("unknown") };
-}
-
 /* What the turn needs and the model that was asked for lacks. Of one that nobody described it is
  * not known. */
 static struct ar_str gap_of(struct ar_decision *d, const struct profile *p, const struct ar_routing *r)
@@ -199,7 +192,7 @@ static void say_single(struct ar_decision *d, const struct ar_turn *turn, const 
 		       const struct ar_routing *r, const struct verdict *v)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	const struct ar_shape_route_cost cost = cost_of(&r->choice);
+	const struct ar_shape_route_cost cost = { .state = ar_routing_price(r->choice.entry) };
 	const struct ar_shape_route_limit limit = ar_routing_limits(d, &r->choice);
 
 	ar_decide_emit(d, AR_EV_ROUTING_SINGLE_CANDIDATE, &ids,

@@ -45,6 +45,6 @@ struct ar_shape_route_gaps ar_routing_gaps(const struct ar_routing *r);
 struct ar_texts ar_routing_chain(struct ar_decision *d, const struct ar_routing *r);
 struct ar_shape_route_limit ar_routing_limits(const struct ar_decision *d, const struct ar_choice *choice);
 struct ar_str ar_routing_words(struct ar_decision *d, unsigned capabilities); /* "vision, json", or none */
-const char *ar_routing_why_not(enum ar_exclusion why);
+struct ar_str ar_routing_price(const struct ar_model_entry *entry); /* priced, or unknown */
 
 #endif

@@ -4,6 +4,13 @@
 
 const char *const ar_capability_word[AR_CAPABILITIES] = { "vision", "tools", "json", "reasoning" };
 
+const char *const ar_exclusion_word[AR_EXCLUSIONS] = {
+	[AR_EXCLUSION_CREDENTIAL] = "no_credential",
+	[AR_EXCLUSION_CAPABILITY] = "missing_capability",
+	[AR_EXCLUSION_NOT_LOCAL] = "not_local",
+	[AR_EXCLUSION_RATE_LIMITED] = "rate_limited",
+};
+
 ar_usec ar_route_throttled(const struct ar_vec *throttles, struct ar_str name, ar_usec now)
 {
 	for (size_t i = 0; i < throttles->count; i++) {

@@ -55,6 +55,9 @@ enum ar_exclusion {
 	AR_EXCLUSIONS,
 };
 
+/* The word of each, as facts say it. */
+extern const char *const ar_exclusion_word[AR_EXCLUSIONS];
+
 struct ar_candidate {
 	const struct ar_model_entry *entry;
 	enum ar_exclusion why_not;

@@ -3,16 +3,9 @@
 
 #define CHAIN_MAX 8
 
-static const char *const reasons[AR_EXCLUSIONS] = {
-	[AR_EXCLUSION_CREDENTIAL] = "no_credential",
-	[AR_EXCLUSION_CAPABILITY] = "missing_capability",
-	[AR_EXCLUSION_NOT_LOCAL] = "not_local",
-	[AR_EXCLUSION_RATE_LIMITED] = "rate_limited",
-};
-
-const char *ar_routing_why_not(enum ar_exclusion why)
+struct ar_str ar_routing_price(const struct ar_model_entry *entry)
 {
-	return reasons[why];
+	return entry->price.input != AR_MONEY_UNKNOWN ? AR_STR("priced") : AR_STR("unknown");
 }
 
 struct ar_texts ar_routing_capabilities(struct ar_decision *d, unsigned capabilities)
@@ -44,7 +37,6 @@ struct ar_shape_route_candidate_list ar_routing_candidates(struct ar_decision *d
 
 	for (size_t i = 0; i < r->count; i++) {
 		const struct ar_model_entry *entry = r->all[i].entry;
-		bool is_priced = entry->price.input != AR_MONEY_UNKNOWN;
 		struct ar_shape_route_candidate *c = &all[count];
 
 		if (r->all[i].why_not != AR_EXCLUSION_NONE)
@@ -52,7 +44,7 @@ struct ar_shape_route_candidate_list ar_routing_candidates(struct ar_decision *d
 		*c = (struct ar_shape_route_candidate){
 			.provider = entry->provider,
 			.model = entry == r->choice.entry ? r->choice.name : entry->name,
-			.cost_class = is_priced ? AR_STR("priced") : AR_STR("unknown"),
+			.cost_class = ar_routing_price(entry),
 			.limit_state = r->all[i].until ? AR_STR("rate_limited") : AR_STR("ok"),
 		};
 		if (!entry->is_undeclared)
@@ -75,7 +67,7 @@ struct ar_shape_route_exclusion_list ar_routing_excluded(struct ar_decision *d, 
 			continue;
 		*e = (struct ar_shape_route_exclusion){
 			.candidate = c->entry->name,
-			.reason = ar_str_from(reasons[c->why_not]),
+			.reason = ar_str_from(ar_exclusion_word[c->why_not]),
 			.until = c->why_not == AR_EXCLUSION_RATE_LIMITED ? c->until : 0,
 		};
 		if (c->why_not == AR_EXCLUSION_CAPABILITY)
