@@ -42,8 +42,8 @@ static const struct ar_hook_rule *find_rule(const struct ar_decision *d, struct 
 	return NULL;
 }
 
-static struct ar_ids ids_of(struct ar_decision *d, const struct ar_turn *turn,
-			    const struct ar_hook_chain *chain)
+struct ar_ids ar_hook_ids(struct ar_decision *d, const struct ar_turn *turn,
+			  const struct ar_hook_chain *chain)
 {
 	const struct ar_invocation *call = ar_turn_call(turn, chain->subject);
 	struct ar_ids ids = ar_ids_turn(d, turn);
@@ -69,7 +69,7 @@ static void ask_about_call(struct ar_decision *d, struct ar_turn *turn, const st
 {
 	struct ar_hook_chain *chain = ar_hook_said(turn, call, point);
 	struct ar_hook_chain subject = { .subject = ar_hook_subject(turn, call, point) };
-	struct ar_ids ids = ids_of(d, turn, &subject);
+	struct ar_ids ids = ar_hook_ids(d, turn, &subject);
 	struct ar_str preview = summary(d, turn, call);
 	struct ar_effect_hook_run *run;
 
@@ -134,7 +134,7 @@ struct fault {
 static void fail(struct ar_decision *d, struct ar_turn *turn, struct ar_hook_chain *chain,
 		 const struct fault *f)
 {
-	struct ar_ids ids = ids_of(d, turn, chain);
+	struct ar_ids ids = ar_hook_ids(d, turn, chain);
 	struct ar_ev_hook_failed p = { .error_category = f->category,
 				       .retryable = f->retryable,
 				       .fail_mode = fail_mode(find_rule(d, chain->handler), chain->point),
@@ -231,7 +231,7 @@ static void complete(struct ar_decision *d, struct ar_turn *turn, struct ar_hook
 	bool is_after_tool = chain->point == AR_AT_POST_TOOL_USE || chain->point == AR_AT_POST_TOOL_FAILURE;
 	struct ar_str output = is_after_tool && call ? new_output(d, chain, call, a) : AR_STR_NONE;
 	struct ar_str refs[AR_ARRAY_LEN(a->contexts)];
-	struct ar_ids ids = ids_of(d, turn, chain);
+	struct ar_ids ids = ar_hook_ids(d, turn, chain);
 	struct ar_ev_hook_completed p = { .status = AR_STR("completed"),
 					  .duration_ms = end->duration_ms,
 					  .decision = a->decision,

@@ -177,16 +177,13 @@ static void write_sample(struct document *doc, const struct ar_turn *turn, struc
 void ar_hook_document(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call,
 		      struct ar_hook_chain *chain, struct ar_effect_hook_run *effect)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
+	const struct ar_ids ids = ar_hook_ids(d, turn, chain);
 	struct ar_offers offers = call ? ar_offers_of(d, turn) : (struct ar_offers){ 0 };
 	struct ar_invocation shown = call ? ar_call_as_offered(call, &offers) : (struct ar_invocation){ 0 };
 	size_t parts = 2 * (TEXTS_MAX + turn->calls.count) + 1;
 	struct document doc = { .d = d, .parts = ar_arena_alloc(d->arena, parts * sizeof(*doc.parts)) };
 
 	call = call ? &shown : NULL;
-	if (call)
-		ids.at[AR_SCOPE_TOOL_CALL] = call->id;
-	ids.at[AR_SCOPE_STEP] = call ? call->step : chain->subject;
 	doc.w = ar_decide_json(d);
 	ar_jw_open(&doc.w);
 	ar_jw_mstr(&doc.w, "hookPoint", ar_str_from(ar_hook_started_hook_point_desc.names[chain->point]));

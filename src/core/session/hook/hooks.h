@@ -33,6 +33,8 @@ enum ar_hold ar_hook_ask(struct ar_decision *d, struct ar_turn *turn, const stru
  * wants them (cancelled). */
 void ar_hook_end_runs(struct ar_decision *d, struct ar_turn *turn, bool is_lost);
 
+struct ar_ids ar_hook_ids(struct ar_decision *d, const struct ar_turn *turn,
+			  const struct ar_hook_chain *chain);
 void ar_hook_warn(struct ar_decision *d, const struct ar_ids *ids, const char *code, struct ar_str message);
 
 /* ---- chain.c: what was said ---- */

@@ -168,25 +168,24 @@ enum ar_status ar_apply_cost_recorded(struct ar_session *s, const struct ar_even
 /* One per model: its own, or the place of one that is over, or of the oldest. */
 static struct ar_throttle *throttle_for(struct ar_session *s, struct ar_str model, ar_usec now)
 {
-	struct ar_throttle *free_place = NULL, *made;
+	struct ar_throttle *t = ar_vec_last_with(&s->throttles, offsetof(struct ar_throttle, model), model);
 
-	for (size_t i = 0; i < s->throttles.count; i++) {
-		struct ar_throttle *t = s->throttles.at[i];
+	if (t)
+		return t;
+	for (size_t i = s->throttles.count; i > 0; i--) {
+		struct ar_throttle *other = s->throttles.at[i - 1];
 
-		if (ar_str_eq(t->model, model))
-			return t;
-		if (t->until <= now && !free_place)
-			free_place = t;
+		if (other->until <= now)
+			t = other;
 	}
-	if (!free_place && s->throttles.count >= AR_THROTTLES_MAX)
-		free_place = s->throttles.at[0];
-	if (!free_place) {
-		made = ar_arena_alloc(&s->arena, sizeof(*made));
-		ar_vec_push(&s->arena, &s->throttles, made);
-		free_place = made;
+	if (!t && s->throttles.count >= AR_THROTTLES_MAX)
+		t = s->throttles.at[0];
+	if (!t) {
+		t = ar_arena_alloc(&s->arena, sizeof(*t));
+		ar_vec_push(&s->arena, &s->throttles, t);
 	}
-	free_place->model = ar_apply_keep(s, model);
-	return free_place;
+	t->model = ar_apply_keep(s, model);
+	return t;
 }
 
 enum ar_status ar_apply_rate_limit(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

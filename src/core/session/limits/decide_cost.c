@@ -5,7 +5,8 @@
 
 #define BYTES_PER_TOKEN 4 /* of text, about: the estimate says what it stands on */
 
-struct ar_str ar_limits_amount(struct ar_decision *d, int64_t nano)
+/* As JSON. */
+static struct ar_str amount_of(struct ar_decision *d, int64_t nano)
 {
 	return nano == AR_MONEY_UNKNOWN ? AR_STR("\"unknown\"") : ar_money_text(d->arena, nano);
 }
@@ -25,7 +26,7 @@ void ar_limits_estimate(struct ar_decision *d, const struct ar_turn *turn, const
 						   .covers = AR_STR("input") };
 
 	ar_decide_emit(d, AR_EV_COST_ESTIMATED, &ids,
-		       &(struct ar_ev_cost_estimated){ .amount = ar_limits_amount(d, amount),
+		       &(struct ar_ev_cost_estimated){ .amount = amount_of(d, amount),
 						       .currency = currency_of(choice->entry, amount),
 						       .model = choice->name,
 						       .basis = &basis });
@@ -57,6 +58,6 @@ void ar_limits_record(struct ar_decision *d, struct ar_turn *turn, const struct 
 		       &(struct ar_ev_cost_recorded){ .input_tokens = counted(end->input_tokens),
 						      .output_tokens = counted(end->output_tokens),
 						      .cached_tokens = counted(end->cached_tokens),
-						      .amount = ar_limits_amount(d, amount),
+						      .amount = amount_of(d, amount),
 						      .currency = currency_of(entry, amount) });
 }

@@ -30,9 +30,7 @@ void ar_limits_throttle(struct ar_decision *d, const struct ar_turn *turn, const
 bool ar_limits_fall_back(struct ar_decision *d, struct ar_turn *turn, const struct ar_model_result *end,
 			 bool is_spent);
 
-/* decide_cost.c, for decide_route.c: the amount as JSON, a number or "unknown"; and the fact
- * before the first call. */
-struct ar_str ar_limits_amount(struct ar_decision *d, int64_t nano);
+/* decide_cost.c, for decide_route.c: the fact before the first call. */
 void ar_limits_estimate(struct ar_decision *d, const struct ar_turn *turn, const struct ar_choice *choice,
 			int64_t request_bytes);
 

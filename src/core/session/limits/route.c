@@ -13,13 +13,9 @@ const char *const ar_exclusion_word[AR_EXCLUSIONS] = {
 
 ar_usec ar_route_throttled(const struct ar_vec *throttles, struct ar_str name, ar_usec now)
 {
-	for (size_t i = 0; i < throttles->count; i++) {
-		const struct ar_throttle *t = throttles->at[i];
+	const struct ar_throttle *t = ar_vec_last_with(throttles, offsetof(struct ar_throttle, model), name);
 
-		if (ar_str_eq(t->model, name) && t->until > now)
-			return t->until;
-	}
-	return 0;
+	return t && t->until > now ? t->until : 0;
 }
 
 struct ar_choice ar_routing_find(const struct ar_model_entry *entries, size_t count, struct ar_str name)
