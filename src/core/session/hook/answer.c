@@ -6,37 +6,17 @@
 #define REASON_MAX 1024
 #define AUDIT_REFS_MAX 32
 
-/* Members that an answer may have, and the points where they mean something (bits of 1 <<
- * point); 0: everywhere. */
 #define AT(point) (1u << AR_AT_##point)
 
-enum member {
-	MEMBER_DECISION,
-	MEMBER_CONTINUE,
-	MEMBER_REASON,
-	MEMBER_INPUT,
-	MEMBER_CONTEXT,
-	MEMBER_OUTPUT,
-	MEMBER_SUPPRESS,
-	MEMBER_AUDIT,
-	MEMBER_COUNT,
+/* An answer while it is read. */
+struct reading {
+	struct ar_decision *d;
+	enum ar_hook_point point;
+	struct ar_hook_answer *ret;
+	bool has_to_stop;
 };
 
-static const struct {
-	const char *name;
-	unsigned points;
-} members[MEMBER_COUNT] = {
-	[MEMBER_DECISION] = { "decision", 0 },
-	[MEMBER_CONTINUE] = { "continue", 0 },
-	[MEMBER_REASON] = { "reason", 0 },
-	[MEMBER_INPUT] = { "updatedInput",
-			   AT(USER_PROMPT_SUBMIT) | AT(PRE_TOOL_USE) | AT(PERMISSION_REQUEST) },
-	[MEMBER_CONTEXT] = { "additionalContext", 0 },
-	[MEMBER_OUTPUT] = { "updatedToolOutput", AT(POST_TOOL_USE) },
-	[MEMBER_SUPPRESS] = { "suppressOutput", 0 },
-	[MEMBER_AUDIT] = { "auditRefs", 0 },
-};
-
+/* Whether something has a meaning at this point; `points` are bits of 1 << point, 0: all. */
 static bool means_something(unsigned points, enum ar_hook_point point)
 {
 	return points == 0 || (points & 1u << point);
@@ -75,123 +55,132 @@ struct ar_str ar_hook_text_parts(struct ar_decision *d, struct ar_str text)
 
 /* ---- member by member; each false when the value is not what it should be ---- */
 
-static bool read_decision(struct ar_json v, enum ar_hook_point point, struct ar_hook_answer *ret)
+static bool read_decision(struct reading *r, struct ar_json v)
 {
 	struct ar_str word = AR_STR_NONE;
 
 	ar_json_str(v, &word);
-	ret->decision = ar_enum_find(&ar_hook_completed_decision_desc, word);
-	if (ret->decision == AR_HOOK_COMPLETED_DECISION_ASK)
-		return means_something(AT(PRE_TOOL_USE) | AT(PERMISSION_REQUEST), point);
-	return ret->decision != 0;
+	r->ret->decision = ar_enum_find(&ar_hook_completed_decision_desc, word);
+	if (r->ret->decision == AR_HOOK_COMPLETED_DECISION_ASK)
+		return means_something(AT(PRE_TOOL_USE) | AT(PERMISSION_REQUEST), r->point);
+	return r->ret->decision != 0;
 }
 
-static bool read_input(struct ar_decision *d, struct ar_json v, enum ar_hook_point point,
-		       struct ar_hook_answer *ret)
+static bool read_continue(struct reading *r, struct ar_json v)
+{
+	bool goes_on = false;
+
+	if (!ar_json_bool(v, &goes_on))
+		return false;
+	r->has_to_stop = !goes_on;
+	return true;
+}
+
+static bool read_reason(struct reading *r, struct ar_json v)
 {
 	struct ar_str text;
 
-	if (point != AR_AT_USER_PROMPT_SUBMIT) {
-		ret->input = printed(d, v);
+	if (!ar_json_str(v, &text))
+		return false;
+	r->ret->reason = ar_arena_str(r->d->arena, ar_str_utf8_prefix(text, REASON_MAX));
+	return true;
+}
+
+static bool read_input(struct reading *r, struct ar_json v)
+{
+	struct ar_str text;
+
+	if (r->point != AR_AT_USER_PROMPT_SUBMIT) {
+		r->ret->input = printed(r->d, v);
 		return ar_json_type(v) == AR_JSON_OBJECT;
 	}
 	if (!ar_json_str(v, &text) || text.len == 0)
 		return false;
-	ret->input = ar_hook_text_parts(d, text);
+	r->ret->input = ar_hook_text_parts(r->d, text);
 	return true;
 }
 
-static bool add_context(struct ar_decision *d, struct ar_json v, struct ar_hook_answer *ret)
+static bool add_context(struct reading *r, struct ar_json v)
 {
+	struct ar_hook_answer *ret = r->ret;
 	struct ar_str text;
 
 	if (!ar_json_str(v, &text) || ret->context_count == AR_ARRAY_LEN(ret->contexts))
 		return false;
 	if (text.len > 0)
-		ret->contexts[ret->context_count++] = ar_arena_str(d->arena, text);
+		ret->contexts[ret->context_count++] = ar_arena_str(r->d->arena, text);
 	return true;
 }
 
-static bool read_contexts(struct ar_decision *d, struct ar_json v, struct ar_hook_answer *ret)
+static bool read_contexts(struct reading *r, struct ar_json v)
 {
 	if (ar_json_type(v) != AR_JSON_ARRAY)
-		return add_context(d, v, ret);
+		return add_context(r, v);
 	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
-		if (!add_context(d, it.value, ret))
+		if (!add_context(r, it.value))
 			return false;
 	}
 	return true;
 }
 
-static bool read_output(struct ar_decision *d, struct ar_json v, struct ar_hook_answer *ret)
+static bool read_output(struct reading *r, struct ar_json v)
 {
 	struct ar_str text;
 
-	ret->output = ar_json_str(v, &text) ? ar_arena_str(d->arena, text) : printed(d, v);
+	r->ret->output = ar_json_str(v, &text) ? ar_arena_str(r->d->arena, text) : printed(r->d, v);
 	return ar_json_type(v) != AR_JSON_NULL;
 }
 
-static bool read_audit_refs(struct ar_decision *d, struct ar_json v, struct ar_hook_answer *ret)
+static bool read_suppress(struct reading *r, struct ar_json v)
+{
+	return ar_json_bool(v, &r->ret->suppress_output);
+}
+
+static bool read_audit_refs(struct reading *r, struct ar_json v)
 {
 	size_t count = ar_json_type(v) == AR_JSON_ARRAY ? ar_json_len(v) : SIZE_MAX;
 	struct ar_str *refs;
 
 	if (count > AUDIT_REFS_MAX)
 		return false;
-	refs = ar_arena_alloc(d->arena, (count + 1) * sizeof(*refs));
-	ret->audit_refs = (struct ar_texts){ refs, count };
+	refs = ar_arena_alloc(r->d->arena, (count + 1) * sizeof(*refs));
+	r->ret->audit_refs = (struct ar_texts){ refs, count };
 	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it); refs++) {
 		if (!ar_json_str(it.value, refs))
 			return false;
-		*refs = ar_arena_str(d->arena, *refs);
+		*refs = ar_arena_str(r->d->arena, *refs);
 	}
 	return true;
 }
 
-static bool read_member(struct ar_decision *d, enum member which, struct ar_json v, enum ar_hook_point point,
-			struct ar_hook_answer *ret, bool *ret_stop)
-{
-	bool goes_on;
+static const struct member {
+	const char *name;
+	bool (*read)(struct reading *r, struct ar_json v);
+	unsigned points; /* where it means something */
+} members[] = {
+	{ "decision", read_decision, 0 },
+	{ "continue", read_continue, 0 },
+	{ "reason", read_reason, 0 },
+	{ "updatedInput", read_input, AT(USER_PROMPT_SUBMIT) | AT(PRE_TOOL_USE) | AT(PERMISSION_REQUEST) },
+	{ "additionalContext", read_contexts, 0 },
+	{ "updatedToolOutput", read_output, AT(POST_TOOL_USE) },
+	{ "suppressOutput", read_suppress, 0 },
+	{ "auditRefs", read_audit_refs, 0 },
+};
 
-	switch (which) {
-	case MEMBER_DECISION:
-		return read_decision(v, point, ret);
-	case MEMBER_CONTINUE:
-		if (!ar_json_bool(v, &goes_on))
-			return false;
-		*ret_stop = !goes_on;
-		return true;
-	case MEMBER_REASON:
-		if (!ar_json_str(v, &ret->reason))
-			return false;
-		ret->reason = ar_arena_str(d->arena, ar_str_utf8_prefix(ret->reason, REASON_MAX));
-		return true;
-	case MEMBER_INPUT:
-		return read_input(d, v, point, ret);
-	case MEMBER_CONTEXT:
-		return read_contexts(d, v, ret);
-	case MEMBER_OUTPUT:
-		return read_output(d, v, ret);
-	case MEMBER_SUPPRESS:
-		return ar_json_bool(v, &ret->suppress_output);
-	default:
-		return read_audit_refs(d, v, ret);
-	}
-}
-
-static enum member find_member(struct ar_str name, enum ar_hook_point point)
+static const struct member *find_member(struct ar_str name, enum ar_hook_point point)
 {
-	for (size_t i = 0; i < MEMBER_COUNT; i++) {
+	for (size_t i = 0; i < AR_ARRAY_LEN(members); i++) {
 		if (ar_str_is(name, members[i].name) && means_something(members[i].points, point))
-			return (enum member)i;
+			return &members[i];
 	}
-	return MEMBER_COUNT;
+	return NULL;
 }
 
 enum ar_status ar_hook_answer_read(struct ar_decision *d, enum ar_hook_point point, struct ar_str said,
 				   struct ar_hook_answer *ret, struct ar_error *err)
 {
-	bool has_to_stop = false;
+	struct reading r = { .d = d, .point = point, .ret = ret };
 	struct ar_json v;
 
 	*ret = (struct ar_hook_answer){ .decision = AR_HOOK_COMPLETED_DECISION_CONTINUE };
@@ -201,17 +190,17 @@ enum ar_status ar_hook_answer_read(struct ar_decision *d, enum ar_hook_point poi
 	if (ar_json_parse(d->json, said, &v, NULL) != AR_OK || ar_json_type(v) != AR_JSON_OBJECT)
 		return ar_fail(err, AR_E_INVALID, "its answer is not a JSON object");
 	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
-		enum member which = find_member(it.name, point);
+		const struct member *m = find_member(it.name, point);
 
-		if (which == MEMBER_COUNT)
+		if (!m)
 			return ar_fail(err, AR_E_INVALID, "'%.*s' means nothing in an answer at this point",
 				       AR_STR_ARG(ar_str_utf8_prefix(it.name, 64)));
-		if (!read_member(d, which, it.value, point, ret, &has_to_stop))
+		if (!m->read(&r, it.value))
 			return ar_fail(err, AR_E_INVALID,
 				       "the value of '%s' in its answer is not one of those allowed",
-				       members[which].name);
+				       m->name);
 	}
-	if (has_to_stop && ret->decision == AR_HOOK_COMPLETED_DECISION_CONTINUE)
+	if (r.has_to_stop && ret->decision == AR_HOOK_COMPLETED_DECISION_CONTINUE)
 		ret->decision = AR_HOOK_COMPLETED_DECISION_BLOCK;
 	return AR_OK;
 }
