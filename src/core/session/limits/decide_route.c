@@ -366,18 +366,14 @@ static enum ar_hold decide_anew(struct ar_decision *d, struct ar_turn *turn, int
 	return AR_GO_ON;
 }
 
-static bool find_kept(const struct ar_policy *policy, const struct ar_route *route, struct ar_choice *ret)
-{
-	if (!route || ar_str_absent(route->model))
-		return false;
-	*ret = ar_routing_find(policy->models, policy->model_count, route->model);
-	/* After a restart the model that was chosen may be gone from the configuration. */
-	return ret->entry != NULL;
-}
-
 enum ar_hold ar_limits_route(struct ar_decision *d, struct ar_turn *turn, int64_t request_bytes,
 			     struct ar_choice *ret)
 {
-	return find_kept(d->input->policy, turn->route, ret) ? AR_GO_ON
-							     : decide_anew(d, turn, request_bytes, ret);
+	const struct ar_policy *policy = d->input->policy;
+
+	*ret = (struct ar_choice){ 0 };
+	if (turn->route && !ar_str_absent(turn->route->model))
+		*ret = ar_routing_find(policy->models, policy->model_count, turn->route->model);
+	/* After a restart the model that was chosen may be gone from the configuration. */
+	return ret->entry ? AR_GO_ON : decide_anew(d, turn, request_bytes, ret);
 }

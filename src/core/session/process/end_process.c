@@ -10,7 +10,6 @@
 struct stored {
 	struct ar_shape_process_output_list outputs;
 	struct ar_texts refs; /* in the order of what was kept */
-	struct ar_str first; /* of them */
 };
 
 static struct stored store_output(struct ar_decision *d, const struct ar_process_over *o)
@@ -29,9 +28,7 @@ static struct stored store_output(struct ar_decision *d, const struct ar_process
 			.ref = refs[i],
 		};
 	}
-	return (struct stored){ .outputs = { outputs, o->kept_count },
-				.refs = { refs, o->kept_count },
-				.first = o->kept_count ? refs[0] : AR_STR_NONE };
+	return (struct stored){ .outputs = { outputs, o->kept_count }, .refs = { refs, o->kept_count } };
 }
 
 static uint64_t kept_of(const struct ar_process_over *o, int stream)
@@ -76,7 +73,7 @@ static void say_truncated(struct ar_decision *d, const struct ar_ids *ids, const
 
 		if (kept >= o->written[stream])
 			continue;
-		owner.at[AR_SCOPE_OUTPUT] = ar_str_absent(s->first) ? o->process : s->first;
+		owner.at[AR_SCOPE_OUTPUT] = s->refs.count ? s->refs.at[0] : o->process;
 		ar_decide_emit(d, AR_EV_OUTPUT_TRUNCATED, &owner,
 			       &(struct ar_ev_output_truncated){
 				       .truncation = AR_OUTPUT_TRUNCATED_TRUNCATION_HEAD_TAIL,
@@ -176,8 +173,7 @@ static void say_end(struct ar_decision *d, const struct ar_ids *ids, const struc
 
 	say_spilled(d, ids, o, &s);
 	say_truncated(d, ids, o, &s);
-	ar_decide_masked(d, ids, ar_str_absent(s.first) ? ar_decide_content(d, o->text) : s.first,
-			 &o->masked);
+	ar_decide_masked(d, ids, s.refs.count ? s.refs.at[0] : ar_decide_content(d, o->text), &o->masked);
 	if (o->end.outcome == AR_PROC_EXITED)
 		completed(d, ids, o, &s);
 	else if (!is_timeout(&o->end) &&
