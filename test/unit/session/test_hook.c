@@ -58,6 +58,7 @@ static void answers_are_read_strictly(void **state)
 			fail_msg("%s: %s, decision %d", readings[i].said, is_good ? "read" : d->err.msg,
 				 answer.decision);
 	}
+	ar_buf_fini(&decision.scratch);
 }
 
 /* ---- runs ---- */
