@@ -57,6 +57,15 @@ bool ar_texts_have(struct ar_texts texts, struct ar_str text)
 	return false;
 }
 
+struct ar_str ar_texts_first(struct ar_texts texts)
+{
+	for (size_t i = 0; i < texts.count; i++) {
+		if (!ar_str_absent(texts.at[i]))
+			return texts.at[i];
+	}
+	return AR_STR_NONE;
+}
+
 struct ar_str ar_str_split(struct ar_str s, char sep, struct ar_str *ret_head)
 {
 	const char *at = s.len ? memchr(s.p, sep, s.len) : NULL;

@@ -77,6 +77,16 @@ void *ar_struct_copy(const struct ar_struct_desc *d, const void *s, enum ar_stru
 /* Whether both are written as the same JSON. */
 bool ar_struct_equal(const struct ar_struct_desc *d, const void *a, const void *b);
 
+/* The same for two lists, each a struct ar_shape_<name>_list of the shape d; an absent one is empty. */
+bool ar_list_equal(const struct ar_struct_desc *d, const void *a, const void *b);
+
+/* Leaves in both structs those members that `now` has, and has other than `before`; false: none are. For
+ * shapes that have texts, objects and lists only. */
+bool ar_struct_keep_changes(const struct ar_struct_desc *d, void *now, void *before);
+
+/* The name of the first of other members that a shape or a decoder kept; absent: there are none. */
+struct ar_str ar_extra_name(struct ar_str extra);
+
 /* The same for a list, a struct ar_shape_<name>_list of the shape d; absent stays absent. */
 void ar_list_copy(const struct ar_struct_desc *d, const void *list, enum ar_struct_copy how,
 		  struct ar_arena *a, void *ret_list);

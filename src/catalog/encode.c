@@ -198,6 +198,58 @@ bool ar_struct_equal(const struct ar_struct_desc *d, const void *a, const void *
 	return is_equal;
 }
 
+struct ar_str ar_extra_name(struct ar_str extra)
+{
+	struct ar_str name = AR_STR_NONE;
+
+	if (!ar_str_empty(extra))
+		ar_str_split(ar_str_sub(extra, 1, SIZE_MAX), '"', &name);
+	return name;
+}
+
+bool ar_list_equal(const struct ar_struct_desc *d, const void *a, const void *b)
+{
+	struct ar_items one, two;
+	bool is_equal;
+
+	memcpy(&one, a, sizeof(one));
+	memcpy(&two, b, sizeof(two));
+	is_equal = one.count == two.count;
+	for (size_t i = 0; is_equal && i < one.count; i++)
+		is_equal = ar_struct_equal(d, (const char *)one.at + i * d->size,
+					   (const char *)two.at + i * d->size);
+	return is_equal;
+}
+
+/* Each member that this is for begins with a pointer: of a text, an object or a list. */
+static bool is_change(const struct ar_field_desc *f, const void *now, const void *before)
+{
+	struct ar_field_desc alone = *f;
+	const struct ar_struct_desc d = { .fields = &alone, .count = 1 };
+
+	alone.offset = 0;
+	return *(const void *const *)now && !ar_struct_equal(&d, now, before);
+}
+
+bool ar_struct_keep_changes(const struct ar_struct_desc *d, void *now, void *before)
+{
+	bool is_changed = false;
+
+	for (size_t i = 0; i < d->count; i++) {
+		const struct ar_field_desc *f = &d->fields[i];
+		size_t size = f->of && f->kind == AR_F_OBJECT ? sizeof(void *) : sizeof(struct ar_str);
+		char *given = (char *)now + f->offset, *old = (char *)before + f->offset;
+
+		if (is_change(f, given, old)) {
+			is_changed = true;
+			continue;
+		}
+		memset(given, 0, size);
+		memset(old, 0, size);
+	}
+	return is_changed;
+}
+
 void ar_event_encode(const struct ar_event *e, struct ar_buf *out)
 {
 	const struct ar_event_desc *d = ar_event_describe(e->type);

@@ -36,7 +36,6 @@ struct ar_action_kind {
 	const char *accepting; /* the decision that brings the payload its schema asks for; NULL: none */
 	const char *unanswered; /* what stands when its time runs out; never one that allows */
 	int on_timeout; /* the same as a word of action.required */
-	bool is_permission; /* the thread is waiting_permission meanwhile; otherwise waiting_input */
 };
 
 const struct ar_action_kind *ar_action_kind(enum ar_action_type type);
@@ -123,6 +122,10 @@ struct ar_ask {
 
 struct ar_str ar_action_mint(struct ar_decision *d);
 
+/* A fact about the turn that names the question, too. */
+void ar_action_emit(struct ar_decision *d, const struct ar_turn *turn, struct ar_str action,
+		    enum ar_event_type type, const void *payload);
+
 /* action.required (and permission.requested), the thread blocked, the task waiting, and a wake-
  * up at the deadline. Returns its id. */
 struct ar_str ar_decide_ask(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ask *ask);
@@ -188,6 +191,10 @@ void ar_action_continue(struct ar_decision *d, struct ar_turn *turn, const struc
  * check that: both SHA-256 in hex. */
 struct ar_str ar_action_digest(struct ar_arena *a, struct ar_str action, struct ar_str whole);
 struct ar_str ar_action_check(struct ar_arena *a, struct ar_str digest);
+
+/* Whether it asks for no more than a word: the thread is waiting_permission meanwhile, and otherwise
+ * waiting_input. */
+bool ar_action_is_permission(int64_t type);
 
 /* Whether it asks if a tool call may run. */
 bool ar_action_is_about_call(int64_t type);

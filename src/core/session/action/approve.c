@@ -50,12 +50,10 @@ enum ar_status ar_action_approve(struct ar_decision *d, const struct ar_turn *tu
 {
 	int64_t given = (int64_t)a->approved.count + 1;
 	const struct ar_shape_approval approval = { .person = d->input->person, .at = d->input->now };
-	struct ar_ids ids = ar_ids_turn(d, turn);
 
 	if (check_person(d, turn, a, err) != AR_OK)
 		return AR_E_REFUSED;
-	ids.at[AR_SCOPE_ACTION] = a->id;
-	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
+	ar_action_emit(d, turn, a->id, AR_EV_RUN_STATUS,
 		       &(struct ar_ev_run_status){
 			       .phase = AR_STR(AR_PHASE_APPROVED),
 			       .title = ar_arena_fmt(d->arena, "%lld of %lld approvals", (long long)given,

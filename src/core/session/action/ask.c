@@ -5,6 +5,15 @@
 #define PROMPT_MAX \
 	2048 /* of a question as it is sent and listed; a longer one is kept whole under promptRef */
 
+void ar_action_emit(struct ar_decision *d, const struct ar_turn *turn, struct ar_str action,
+		    enum ar_event_type type, const void *payload)
+{
+	struct ar_ids ids = ar_ids_turn(d, turn);
+
+	ids.at[AR_SCOPE_ACTION] = action;
+	ar_decide_emit(d, type, &ids, payload);
+}
+
 struct ar_str ar_action_mint(struct ar_decision *d)
 {
 	return ar_decide_mint(d, "action", &d->counters.action);
@@ -53,20 +62,9 @@ static struct ar_texts decisions_of(struct ar_decision *d, const struct ar_ask *
 	return (struct ar_texts){ words, count };
 }
 
-static ar_usec deadline_of(const struct ar_decision *d, const struct ar_ask *ask)
+/* 0: never. */
+static ar_usec time_after(const struct ar_decision *d, int64_t ms)
 {
-	int64_t ms = d->input->policy->action_timeout_ms;
-
-	if (ask->expires)
-		return ask->expires;
-	return ms > 0 ? d->input->now + ms * 1000 : 0;
-}
-
-/* When another audience is told, if nobody answers; 0: never. */
-static ar_usec escalation_of(const struct ar_decision *d)
-{
-	int64_t ms = d->input->policy->escalate_ms;
-
 	return ms > 0 ? d->input->now + ms * 1000 : 0;
 }
 
@@ -87,6 +85,7 @@ static void say_required(struct ar_decision *d, const struct ar_ids *ids, const 
 {
 	const struct ar_action_kind *kind = ar_action_kind(ask->type);
 	const struct ar_judgement *j = ask->judgement;
+	ar_usec escalates = time_after(d, d->input->policy->escalate_ms);
 	struct ar_opt_bool destructive = { j && j->destructive, j != NULL };
 	bool is_truncated = ask->prompt.len > PROMPT_MAX;
 	int64_t approvals = ask->approvals ? ask->approvals : j ? j->approvals : 0;
@@ -106,8 +105,8 @@ static void say_required(struct ar_decision *d, const struct ar_ids *ids, const 
 			       .scope = scope,
 			       .policy = j ? &policy : NULL,
 			       .expires_at = expires,
-			       .escalate_at = escalation_of(d),
-			       .escalate_to = escalation_of(d) ? d->input->policy->escalate_to : AR_STR_NONE,
+			       .escalate_at = escalates,
+			       .escalate_to = escalates ? d->input->policy->escalate_to : AR_STR_NONE,
 			       .on_timeout = kind->on_timeout,
 			       .tool_name = ask->tool,
 			       .destructive = destructive,
@@ -134,14 +133,12 @@ static void say_requested(struct ar_decision *d, const struct ar_ids *ids, const
 void ar_decide_say_waiting(struct ar_decision *d, const struct ar_turn *turn, enum ar_action_type type,
 			   struct ar_str action)
 {
-	bool is_permission = ar_action_kind(type)->is_permission;
+	bool is_permission = ar_action_is_permission(type);
 	const char *detail = is_permission ? "waiting_permission" : "waiting_input";
-	struct ar_ids ids = ar_ids_turn(d, turn);
 
-	ids.at[AR_SCOPE_ACTION] = action;
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_BLOCKED, AR_REASON_ASKED, detail,
 			 turn);
-	ar_decide_emit(d, AR_EV_TASK_WAITING, &ids,
+	ar_action_emit(d, turn, action, AR_EV_TASK_WAITING,
 		       &(struct ar_ev_task_waiting){
 			       .wait_for = is_permission ? AR_TASK_WAITING_WAIT_FOR_PERMISSION
 							 : AR_TASK_WAITING_WAIT_FOR_INPUT,
@@ -157,7 +154,8 @@ struct ar_str ar_decide_ask(struct ar_decision *d, const struct ar_turn *turn, c
 	struct ar_str action = ar_str_absent(ask->id) ? ar_action_mint(d) : ask->id;
 	const struct ar_shape_action_scope scope = scope_of(d, turn, ask);
 	struct ar_ids ids = ar_ids_turn(d, turn);
-	ar_usec expires = deadline_of(d, ask);
+	ar_usec escalates = time_after(d, d->input->policy->escalate_ms);
+	ar_usec expires = ask->expires ? ask->expires : time_after(d, d->input->policy->action_timeout_ms);
 
 	ids.at[AR_SCOPE_STEP] = ask->step;
 	ids.at[AR_SCOPE_TOOL_CALL] = ask->call;
@@ -167,8 +165,8 @@ struct ar_str ar_decide_ask(struct ar_decision *d, const struct ar_turn *turn, c
 	ar_bridge_ask(d, &ids, expires);
 	if (ask->type != AR_ACTION_RECOVERY) /* nothing of it waits: it is blocked, and its thread says why */
 		ar_decide_say_waiting(d, turn, ask->type, action);
-	ar_decide_wake_for(d, &(struct ar_action){
-				      .id = action, .expires = expires, .escalates = escalation_of(d) });
+	ar_decide_wake_for(d,
+			   &(struct ar_action){ .id = action, .expires = expires, .escalates = escalates });
 	return action;
 }
 

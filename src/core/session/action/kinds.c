@@ -4,7 +4,7 @@
 #define DENY AR_ACTION_REQUIRED_ON_TIMEOUT_DENY
 #define CANCEL AR_ACTION_REQUIRED_ON_TIMEOUT_CANCEL
 
-#define ALLOW_OR_DENY { "allow", "deny" }, "allow_or_deny", NULL, "deny", DENY, true
+#define ALLOW_OR_DENY { "allow", "deny" }, "allow_or_deny", NULL, "deny", DENY
 
 static const struct ar_action_kind kinds[AR_ACTION_TYPE_COUNT] = {
 	[AR_ACTION_TOOL_PERMISSION] = { "tool_permission",
@@ -12,29 +12,25 @@ static const struct ar_action_kind kinds[AR_ACTION_TYPE_COUNT] = {
 					"allow_or_deny",
 					NULL,
 					"deny",
-					DENY,
-					true },
+					DENY },
 	[AR_ACTION_PLAN_APPROVAL] = { "plan_approval",
 				      { "approve", "reject" },
 				      "approve_or_reject",
 				      NULL,
 				      "reject",
-				      DENY,
-				      true },
+				      DENY },
 	[AR_ACTION_CREDENTIAL] = { "credential",
 				   { "provide", "decline" },
 				   "provide_or_decline",
 				   "provide",
 				   "decline",
-				   CANCEL,
-				   false },
+				   CANCEL },
 	[AR_ACTION_STRUCTURED_INPUT] = { "structured_input",
 					 { "accept", "decline", "cancel" },
 					 "form",
 					 "accept",
 					 "cancel",
-					 CANCEL,
-					 false },
+					 CANCEL },
 	[AR_ACTION_SANDBOX_ESCALATION] = { "sandbox_escalation", ALLOW_OR_DENY },
 	[AR_ACTION_NETWORK_ACCESS] = { "network_access", ALLOW_OR_DENY },
 	[AR_ACTION_BUDGET_OVERRIDE] = { "budget_override",
@@ -42,8 +38,7 @@ static const struct ar_action_kind kinds[AR_ACTION_TYPE_COUNT] = {
 					"extend_or_stop",
 					NULL,
 					"stop",
-					DENY,
-					true },
+					DENY },
 	[AR_ACTION_MODEL_OVERRIDE] = { "model_override", ALLOW_OR_DENY },
 	[AR_ACTION_PEER_AUTHORIZATION] = { "peer_authorization", ALLOW_OR_DENY },
 	[AR_ACTION_COMPLETION_OVERRIDE] = { "completion_override",
@@ -51,15 +46,13 @@ static const struct ar_action_kind kinds[AR_ACTION_TYPE_COUNT] = {
 					    "retry_skip_or_mark_done",
 					    NULL,
 					    "skip",
-					    CANCEL,
-					    true },
+					    CANCEL },
 	[AR_ACTION_RECOVERY] = { "recovery",
 				 { "resume", "interrupt" },
 				 "resume_or_interrupt",
 				 NULL,
 				 "interrupt",
-				 CANCEL,
-				 true },
+				 CANCEL },
 };
 
 const struct ar_action_kind *ar_action_kind(enum ar_action_type type)
@@ -95,6 +88,11 @@ bool ar_turn_is_waiting(const struct ar_session *s, const struct ar_turn *turn)
 bool ar_turn_is_worked_on(const struct ar_session *s, const struct ar_turn *turn)
 {
 	return !turn->is_lost && !ar_turn_is_waiting(s, turn);
+}
+
+bool ar_action_is_permission(int64_t type)
+{
+	return !kinds[type].accepting;
 }
 
 bool ar_action_is_about_call(int64_t type)

@@ -3,30 +3,21 @@
  * (run.status) that carry its id. Pure. */
 #include "action/action.h"
 
-static void emit_notice(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a,
-			const struct ar_ev_run_status *line)
-{
-	struct ar_ids ids = ar_ids_turn(d, turn);
-
-	ids.at[AR_SCOPE_ACTION] = a->id;
-	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids, line);
-}
-
 /* ---- escalation ---- */
 
 bool ar_decide_escalate(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a)
 {
 	if (!a->escalates || a->escalated || a->escalates > d->input->now)
 		return false;
-	emit_notice(d, turn, a,
-		    &(struct ar_ev_run_status){
-			    .phase = AR_STR(AR_PHASE_ESCALATED),
-			    .title = AR_STR("Nobody answered: another audience is told"),
-			    .detail = a->audience,
-			    .metadata = &(struct ar_shape_run_metadata){
-				    .action_id = a->id,
-				    .audience = a->audience,
-				    .waited_ms = AR_OPT_INT(ar_decide_since(d, a->created) / 1000) } });
+	ar_action_emit(d, turn, a->id, AR_EV_RUN_STATUS,
+		       &(struct ar_ev_run_status){
+			       .phase = AR_STR(AR_PHASE_ESCALATED),
+			       .title = AR_STR("Nobody answered: another audience is told"),
+			       .detail = a->audience,
+			       .metadata = &(struct ar_shape_run_metadata){
+				       .action_id = a->id,
+				       .audience = a->audience,
+				       .waited_ms = AR_OPT_INT(ar_decide_since(d, a->created) / 1000) } });
 	ar_decide_wake_for(d, a);
 	return true;
 }
@@ -62,12 +53,12 @@ static void say_seen(struct ar_decision *d, const struct ar_turn *turn, const st
 {
 	const struct ar_shape_sight sight = { .actor = actor, .at = d->input->now };
 
-	emit_notice(d, turn, a,
-		    &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_SEEN),
-						.title = AR_STR("Somebody has seen the question"),
-						.detail = ar_str_utf8_prefix(name_of(actor), 128),
-						.metadata = &(struct ar_shape_run_metadata){
-							.action_id = a->id, .seen = { &sight, 1 } } });
+	ar_action_emit(d, turn, a->id, AR_EV_RUN_STATUS,
+		       &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_SEEN),
+						   .title = AR_STR("Somebody has seen the question"),
+						   .detail = ar_str_utf8_prefix(name_of(actor), 128),
+						   .metadata = &(struct ar_shape_run_metadata){
+							   .action_id = a->id, .seen = { &sight, 1 } } });
 }
 
 enum ar_status ar_decide_see_action(struct ar_decision *d, struct ar_error *err)

@@ -41,13 +41,9 @@ static struct ar_str offered(const struct ar_decision *d, const struct ar_action
 static struct ar_str who(const struct ar_action *a)
 {
 	const struct ar_shape_actor nobody = { 0 }, *actor = a->actor ? a->actor : &nobody;
-	const struct ar_str names[] = { actor->name, actor->id, actor->account_ref };
+	struct ar_str name = ar_texts_first(AR_TEXTS(actor->name, actor->id, actor->account_ref));
 
-	for (size_t i = 0; i < AR_ARRAY_LEN(names); i++) {
-		if (!ar_str_absent(names[i]))
-			return ar_str_utf8_prefix(names[i], 64);
-	}
-	return a->source;
+	return ar_str_absent(name) ? a->source : ar_str_utf8_prefix(name, 64);
 }
 
 static enum ar_status refuse_late(const struct ar_action *a, struct ar_error *err)

@@ -99,19 +99,15 @@ struct ar_vec ar_turn_open_actions(struct ar_decision *d, const struct ar_turn *
 
 static void go_on(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a)
 {
-	bool was_permission = ar_action_kind((enum ar_action_type)a->type)->is_permission;
-	struct ar_ids ids = ar_ids_turn(d, turn);
-
 	if (turn->is_lost || a->type == AR_ACTION_RECOVERY || ar_turn_is_waiting(d->session, turn))
 		return; /* nobody works on it, or others keep it waiting */
-	ids.at[AR_SCOPE_ACTION] = a->id;
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, AR_REASON_ANSWERED,
 			 "preparing", turn);
-	ar_decide_emit(d, AR_EV_TASK_RESUMED, &ids,
+	ar_action_emit(d, turn, a->id, AR_EV_TASK_RESUMED,
 		       &(struct ar_ev_task_resumed){
 			       .reason = AR_STR("the decision it waited for is settled"),
-			       .from_status = was_permission ? AR_STR("waiting_permission")
-							     : AR_STR("waiting_input") });
+			       .from_status = ar_action_is_permission(a->type) ? AR_STR("waiting_permission")
+									       : AR_STR("waiting_input") });
 }
 
 /* ---- ways to end ---- */

@@ -48,7 +48,6 @@ static bool is_text_of_rule(struct ar_str text)
 static struct ar_str wrong_member(const struct ar_shape_policy_rule *said)
 {
 	const struct ar_struct_desc *d = &ar_shape_policy_rule_desc;
-	struct ar_str name;
 
 	for (size_t i = 0; i < d->count; i++) {
 		const void *at = (const char *)said + d->fields[i].offset;
@@ -60,10 +59,7 @@ static struct ar_str wrong_member(const struct ar_shape_policy_rule *said)
 		return AR_STR("decision");
 	if (said->approvals.v < 0 || said->approvals.v > AR_APPROVALS_MAX)
 		return AR_STR("approvals");
-	if (ar_str_absent(said->extra_))
-		return AR_STR_NONE;
-	ar_str_split(ar_str_sub(said->extra_, 1, SIZE_MAX), '"', &name);
-	return name;
+	return ar_extra_name(said->extra_);
 }
 
 static enum ar_status check_rule(const struct ar_decision *d, const struct ar_shape_policy_rule *said,
@@ -143,19 +139,17 @@ static enum ar_status read_policy(struct ar_decision *d, const struct ar_cmd_set
 	bool is_whole = !ar_str_absent(in->policy);
 	struct ar_str text =
 		is_whole ? in->policy : ar_arena_fmt(d->arena, "{\"rules\":%.*s}", AR_STR_ARG(in->rules));
-	struct ar_str extra = AR_STR_NONE, name;
+	struct ar_str extra = AR_STR_NONE;
 	struct ar_error why = { 0 };
 	struct ar_json v;
 
 	if (ar_json_parse(d->json, text, &v, &why) != AR_OK ||
 	    ar_struct_decode_strict(&ar_shape_session_policy_desc, v, d->arena, ret, &extra, &why) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_POLICY, "%.200s", why.msg);
-	if (!ar_str_absent(extra)) {
-		ar_str_split(ar_str_sub(extra, 1, SIZE_MAX), '"', &name);
+	if (!ar_str_absent(extra))
 		return ar_refuse(err, AR_ERR_INVALID_POLICY,
 				 "a session's policy has mode and rules, not '%.*s'",
-				 AR_STR_ARG(ar_str_utf8_prefix(name, 32)));
-	}
+				 AR_STR_ARG(ar_str_utf8_prefix(ar_extra_name(extra), 32)));
 	if (!is_whole)
 		ret->mode = d->session->mode;
 	else if (!ar_str_absent(ret->mode) &&

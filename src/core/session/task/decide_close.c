@@ -1,5 +1,6 @@
 /* complete_task, fail_task, append_task_progress: the worker of a task reports its state,
  * and how it ends. Pure. */
+#include "describe.h"
 #include "task/task.h"
 
 #define SUMMARY_MAX 4096 /* bytes of a summary in a fact */
@@ -7,11 +8,19 @@
 
 /* ---- progress ---- */
 
+/* The offset that the output of the open run has reached; -1: none is known. */
+static int64_t reached(const struct ar_task *task)
+{
+	const struct ar_run *run = ar_task_open_run(task);
+	const struct ar_sheet *sheet = task->sheet;
+
+	return sheet->offset.set && run && ar_str_eq(run->id, sheet->offset_run) ? sheet->offset.v : -1;
+}
+
 static enum ar_status check_progress(const struct ar_task *task,
 				     const struct ar_cmd_append_task_progress_in *in, struct ar_error *err)
 {
 	const struct ar_run *run = ar_task_open_run(task);
-	const struct ar_sheet *sheet = task->sheet;
 
 	if (ar_task_is_over(task) || task->status == AR_TASK_DRAFT || task->status == AR_TASK_LOST)
 		return ar_refuse(err, AR_ERR_TERMINAL_STATE, "task %.*s is %.*s and has no running run",
@@ -19,20 +28,10 @@ static enum ar_status check_progress(const struct ar_task *task,
 	if (!ar_str_absent(in->run_id) && (!run || !ar_str_eq(run->id, in->run_id)))
 		return ar_refuse(err, AR_ERR_RUN_NOT_CURRENT, "run %.*s is not the running one of task %.*s",
 				 AR_STR_ARG(ar_str_utf8_prefix(in->run_id, 64)), AR_STR_ARG(task->id));
-	if (in->output_offset.set && sheet->offset.set && run && ar_str_eq(run->id, sheet->offset_run) &&
-	    in->output_offset.v < sheet->offset.v)
+	if (in->output_offset.set && in->output_offset.v < reached(task))
 		return ar_refuse(err, AR_ERR_OFFSET_CONFLICT,
-				 "the output of this run has reached %lld already",
-				 (long long)sheet->offset.v);
+				 "the output of this run has reached %lld already", (long long)reached(task));
 	return AR_OK;
-}
-
-static bool is_repeat(const struct ar_task *task, const struct ar_cmd_append_task_progress_in *in)
-{
-	const struct ar_run *run = ar_task_open_run(task);
-
-	return in->output_offset.set && task->sheet->offset.set && run &&
-	       ar_str_eq(run->id, task->sheet->offset_run) && in->output_offset.v == task->sheet->offset.v;
 }
 
 /* A long text is output: it goes by ref, and its beginning stands for it. */
@@ -46,16 +45,6 @@ static void spill(struct ar_decision *d, struct ar_ev_task_progress *p)
 	p->output_refs =
 		ar_texts_joined(d->arena, p->output_refs, (struct ar_texts){ &ref, 1 }, AR_TASK_OUTPUTS);
 	p->summary = ar_str_utf8_prefix(p->summary, SUMMARY_MAX);
-}
-
-static int phase_of(const struct ar_task *task, int said)
-{
-	if (said)
-		return said;
-	return ar_str_is(task->sheet->phase, "planning")     ? AR_TASK_PROGRESS_PHASE_PLANNING
-	       : ar_str_is(task->sheet->phase, "verifying")  ? AR_TASK_PROGRESS_PHASE_VERIFYING
-	       : ar_str_is(task->sheet->phase, "delivering") ? AR_TASK_PROGRESS_PHASE_DELIVERING
-							     : AR_TASK_PROGRESS_PHASE_WORKING;
 }
 
 enum ar_status ar_decide_append_task_progress(struct ar_decision *d, struct ar_error *err)
@@ -77,8 +66,10 @@ enum ar_status ar_decide_append_task_progress(struct ar_decision *d, struct ar_e
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_progress(task, in, err) != AR_OK)
 		return AR_E_REFUSED;
 	out.sequence = task->sheet->offset_at.v;
-	if (!is_repeat(task, in)) {
-		p.phase = phase_of(task, in->phase);
+	if (!in->output_offset.set || in->output_offset.v != reached(task)) {
+		p.phase = in->phase ? in->phase
+				    : ar_enum_find(&ar_task_progress_phase_desc, task->sheet->phase);
+		p.phase = p.phase ? p.phase : AR_TASK_PROGRESS_PHASE_WORKING;
 		p.counters = ar_str_absent(p.counters) ? AR_STR("{}") : p.counters;
 		spill(d, &p);
 		ids = ar_task_ids(task, ar_task_open_run(task));
@@ -94,13 +85,7 @@ enum ar_status ar_decide_append_task_progress(struct ar_decision *d, struct ar_e
 /* How a criterion is called; absent: it has no name. */
 static struct ar_str name_of(const struct ar_shape_criterion *c)
 {
-	const struct ar_str names[] = { c->text_, c->criterion, c->id, c->name, c->description };
-
-	for (size_t i = 0; i < AR_ARRAY_LEN(names); i++) {
-		if (!ar_str_absent(names[i]))
-			return names[i];
-	}
-	return AR_STR_NONE;
+	return ar_texts_first(AR_TEXTS(c->text_, c->criterion, c->id, c->name, c->description));
 }
 
 static bool is_met(struct ar_shape_criterion_list given, struct ar_str name)
@@ -161,26 +146,12 @@ static enum ar_status check_complete(struct ar_decision *d, const struct ar_task
 	return AR_OK;
 }
 
-#define SAME(shape, a, b) \
-	same_items(&ar_shape_##shape##_desc, (struct ar_items){ (a).at, (a).count }, \
-		   (struct ar_items){ (b).at, (b).count })
-
-static bool same_items(const struct ar_struct_desc *d, struct ar_items a, struct ar_items b)
-{
-	bool is_same = a.count == b.count;
-
-	for (size_t i = 0; is_same && i < a.count; i++)
-		is_same = ar_struct_equal(d, (const char *)a.at + i * d->size,
-					  (const char *)b.at + i * d->size);
-	return is_same;
-}
-
 /* Whether the task ended with the same values: a caller that lost the reply gets it again. */
 static bool left_the_same(const struct ar_task *task, struct ar_shape_result_ref_list artifacts,
 			  struct ar_shape_result_ref_list evidence)
 {
-	return SAME(result_ref, artifacts, task->sheet->artifacts) &&
-	       SAME(result_ref, evidence, task->sheet->evidence);
+	return ar_list_equal(&ar_shape_result_ref_desc, &artifacts, &task->sheet->artifacts) &&
+	       ar_list_equal(&ar_shape_result_ref_desc, &evidence, &task->sheet->evidence);
 }
 
 static void reply_completed(struct ar_decision *d, const struct ar_task *task)
@@ -201,7 +172,8 @@ enum ar_status ar_decide_complete_task(struct ar_decision *d, struct ar_error *e
 
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (task->status == AR_TASK_COMPLETED && SAME(criterion, in->acceptance, task->sheet->accepted) &&
+	if (task->status == AR_TASK_COMPLETED &&
+	    ar_list_equal(&ar_shape_criterion_desc, &in->acceptance, &task->sheet->accepted) &&
 	    left_the_same(task, artifacts, evidence)) {
 		reply_completed(d, task);
 		return AR_OK;

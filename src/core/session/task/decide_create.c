@@ -3,8 +3,6 @@
 #include "codec.h"
 #include "task/task.h"
 
-#include <string.h>
-
 /* ---- create ---- */
 
 static enum ar_status check_parent(const struct ar_decision *d, const struct ar_task **ret,
@@ -132,7 +130,6 @@ static enum ar_status read_change(const struct ar_decision *d, struct ar_shape_t
 	const struct ar_cmd_update_task_in *in = d->input->command.args;
 	const struct ar_str *const texts[] = { &ret->title, &ret->objective, &ret->priority };
 	struct ar_error why = { 0 };
-	struct ar_str other;
 	struct ar_json v;
 
 	if (ar_json_parse(d->json, in->changed, &v, &why) != AR_OK ||
@@ -140,13 +137,11 @@ static enum ar_status read_change(const struct ar_decision *d, struct ar_shape_t
 		    AR_OK ||
 	    ar_struct_validate(&ar_shape_task_change_desc, ret, &why) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_FIELD, "changed: %s", why.msg);
-	if (!ar_str_empty(ret->extra_)) {
-		ar_str_split(ar_str_sub(ret->extra_, 1, SIZE_MAX), '"', &other);
+	if (!ar_str_empty(ret->extra_))
 		return ar_refuse(err, AR_ERR_INVALID_FIELD,
 				 "changed.%.*s: title, objective, priority, metadata, owner, assignee, "
 				 "acceptance, constraints and taskProfile can be changed",
-				 AR_STR_ARG(ar_str_utf8_prefix(other, 64)));
-	}
+				 AR_STR_ARG(ar_str_utf8_prefix(ar_extra_name(ret->extra_), 64)));
 	for (size_t i = 0; i < AR_ARRAY_LEN(texts); i++) {
 		if (!ar_str_absent(*texts[i]) && texts[i]->len == 0)
 			return ar_refuse(err, AR_ERR_INVALID_FIELD,
@@ -168,37 +163,6 @@ static struct ar_shape_task_change as_it_is(const struct ar_task *task)
 					      .acceptance = sheet->acceptance,
 					      .constraints = sheet->constraints,
 					      .task_profile = sheet->profile };
-}
-
-/* Whether a member is said, and other than before; each begins with a pointer. */
-static bool is_other(const struct ar_field_desc *f, const void *now, const void *before)
-{
-	struct ar_field_desc alone = *f;
-	const struct ar_struct_desc d = { .fields = &alone, .count = 1 };
-
-	alone.offset = 0;
-	return *(const void *const *)now && !ar_struct_equal(&d, now, before);
-}
-
-/* Leaves in both what is other than before; false: nothing is. */
-static bool keep_changes(struct ar_shape_task_change *now, struct ar_shape_task_change *before)
-{
-	const struct ar_struct_desc *d = &ar_shape_task_change_desc;
-	bool is_changed = false;
-
-	for (size_t i = 0; i < d->count; i++) {
-		const struct ar_field_desc *f = &d->fields[i];
-		size_t size = f->of && f->kind == AR_F_OBJECT ? sizeof(void *) : sizeof(struct ar_str);
-		char *given = (char *)now + f->offset, *old = (char *)before + f->offset;
-
-		if (is_other(f, given, old)) {
-			is_changed = true;
-			continue;
-		}
-		memset(given, 0, size);
-		memset(old, 0, size);
-	}
-	return is_changed;
 }
 
 static void say_updated(struct ar_decision *d, const struct ar_task *task,
@@ -231,7 +195,7 @@ enum ar_status ar_decide_update_task(struct ar_decision *d, struct ar_error *err
 	if (read_change(d, &now, err) != AR_OK)
 		return AR_E_REFUSED;
 	before = as_it_is(task);
-	is_changed = keep_changes(&now, &before);
+	is_changed = ar_struct_keep_changes(&ar_shape_task_change_desc, &now, &before);
 	if (is_changed)
 		say_updated(d, task, &now, &before);
 	/* The record after the change, short: what was changed and when. The whole is get_task's to show. */

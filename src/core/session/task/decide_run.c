@@ -32,14 +32,6 @@ static enum ar_status check_start(const struct ar_decision *d, const struct ar_t
 	return AR_OK;
 }
 
-/* Kept as content: what a run was given to work in can be read back. */
-static struct ar_str environment_of(struct ar_decision *d)
-{
-	const struct ar_cmd_start_task_in *in = d->input->command.args;
-
-	return ar_str_absent(in->environment) ? AR_STR_NONE : ar_decide_content(d, in->environment);
-}
-
 static void put_off(struct ar_decision *d, const struct ar_task *task, const struct ar_task_start *start)
 {
 	ar_task_emit(d, task, AR_EV_TASK_QUEUED,
@@ -64,7 +56,8 @@ enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
 
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_start(d, task, err) != AR_OK)
 		return AR_E_REFUSED;
-	start.how.environment_ref = environment_of(d);
+	if (!ar_str_absent(in->environment)) /* what a run was given to work in can be read back */
+		start.how.environment_ref = ar_decide_content(d, in->environment);
 	if (ar_str_absent(start.how.run_id))
 		start.how.run_id = ar_decide_mint(d, "run", &d->counters.run);
 	is_blocked = ar_task_is_blocked(d->session, task, AR_STR_NONE);
