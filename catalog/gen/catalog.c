@@ -1719,7 +1719,7 @@ const struct ar_struct_desc ar_shape_setting_row_desc = { ar_shape_setting_row_f
 
 static const struct ar_field_desc ar_shape_input_snapshot_fields[] = {
 	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_input_snapshot, input_ref), NULL, { 0, false },
-	  "What was said.", NULL },
+	  "The message.", NULL },
 	{ "workspaceId", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_input_snapshot, workspace_id), NULL, { 0, false },
 	  "Workspace of the session.", NULL },
 	{ "options", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_input_snapshot, options), NULL, { 0, false },

@@ -18,7 +18,6 @@
 #include "apply.h"
 #include "describe.h"
 #include "people.h"
-#include "task/sheet.h"
 
 struct ar_str ar_apply_keep(struct ar_session *s, struct ar_str text)
 {

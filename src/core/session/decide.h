@@ -111,9 +111,6 @@ void ar_decide_roll_back_turn(struct ar_decision *d,
 struct ar_str ar_decide_roll_back(struct ar_decision *d, const struct ar_thread *t,
 				  const struct ar_rollback *r); /* the ref of what survives */
 
-/* reconstructed.c: history.reconstructed of a thread. */
-void ar_decide_reconstructed(struct ar_decision *d, const struct ar_thread *t);
-
 /* environment.c: where the calls of a turn would run, as it is when the turn starts; a ref. */
 struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *turn);
 

@@ -959,7 +959,7 @@ export interface OpenQuestion {
 
 /** Content behind inputSnapshotRef: what a turn starts with. */
 export interface InputSnapshot {
-  /** What was said. */
+  /** The message. */
   inputRef?: string;
   /** Workspace of the session. */
   workspaceId?: string;

@@ -45,6 +45,66 @@ static void window_loaded(struct ar_decision *d, const struct ar_thread *t)
 			       .truncated = t->turns.count >= AR_WINDOW_TURNS });
 }
 
+/* ---- what a reader gets back ---- */
+
+/* The session itself is the fold of its log: that it is here at all shows that the log was read. The texts
+ * of a conversation lie beside the log, and may be gone: those that were looked for and not found. */
+static struct ar_texts missing_of(struct ar_decision *d, const struct ar_thread *t)
+{
+	struct ar_texts gone = { d->input->missing.refs, d->input->missing.count };
+	struct ar_str *refs = ar_arena_alloc(d->arena, (t->context.count + 1) * sizeof(*refs));
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->context.count; i++) {
+		struct ar_str ref = ((const struct ar_context_entry *)t->context.at[i])->ref;
+
+		if (ar_texts_have(gone, ref))
+			refs[n++] = ref;
+	}
+	return (struct ar_texts){ refs, n };
+}
+
+/* `texts`: the word for what needs the texts too. */
+static struct ar_str layers_of(struct ar_decision *d, struct ar_str texts)
+{
+	const struct {
+		const char *name;
+		struct ar_str state;
+	} layers[] = { { "sessionShell", AR_STR("restored") },
+		       { "threadSummaries", AR_STR("restored") },
+		       { "queuedTurns", AR_STR("restored") },
+		       { "pendingActions", AR_STR("restored") },
+		       { "recentWindow", texts },
+		       { "activeThreadRead", texts },
+		       { "subagents", AR_STR("not_applicable") },
+		       { "jobs", AR_STR("not_applicable") } };
+	struct ar_jw j = ar_decide_json(d);
+
+	ar_jw_open(&j);
+	for (size_t i = 0; i < AR_ARRAY_LEN(layers); i++)
+		ar_jw_mstr(&j, layers[i].name, layers[i].state);
+	ar_jw_close(&j);
+	return ar_decide_json_end(d);
+}
+
+static void say_reconstructed(struct ar_decision *d, const struct ar_thread *t)
+{
+	struct ar_ids ids = ar_ids_thread(t);
+	struct ar_texts missing = missing_of(d, t);
+	struct ar_str texts = missing.count		   ? AR_STR("degraded")
+			      : d->input->missing.is_known ? AR_STR("restored")
+							   : AR_STR("unknown");
+
+	ar_decide_emit(d, AR_EV_HISTORY_RECONSTRUCTED, &ids,
+		       &(struct ar_ev_history_reconstructed){ .layers = layers_of(d, texts),
+							      .degraded = missing.count > 0,
+							      .missing = missing,
+							      .as_of_sequence =
+								      AR_OPT_INT((int64_t)d->head) });
+}
+
+/* ---- open work ---- */
+
 static const struct ar_step_output *saved_output(const struct ar_input *in, struct ar_str step)
 {
 	static const struct ar_step_output nothing;
@@ -150,7 +210,7 @@ static void recover_turn(struct ar_decision *d, struct ar_turn *turn)
 	const struct ar_policy *policy = d->input->policy;
 
 	taken_over(d, turn);
-	ar_decide_reconstructed(d, ar_decide_thread(d, turn));
+	say_reconstructed(d, ar_decide_thread(d, turn));
 	close_lost_step(d, turn);
 	ar_hook_end_runs(d, turn, true);
 	ar_decide_compaction_dropped(d, turn, AR_STR(AR_CATEGORY_INTERRUPTED),
@@ -208,7 +268,7 @@ void ar_decide_resume_lost(struct ar_decision *d, struct ar_turn *turn)
 	const struct ar_thread *t = ar_decide_thread(d, turn);
 
 	window_loaded(d, t);
-	ar_decide_reconstructed(d, t);
+	say_reconstructed(d, t);
 	ar_decide_close_recovery(d, turn);
 	ar_decide_wait_on(d, turn);
 	try_again(d, turn, AR_REASON_RESUMED);
@@ -251,5 +311,27 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 		out.recovery_mode = AR_STR("replay");
 	}
 	ar_decide_reply(d, AR_CMD_RESUME_THREAD, &out);
+	return AR_OK;
+}
+
+/* What was stored beside the log was not what it says, and is written again. The state is the fold of the
+ * log, so nothing in it changes. */
+enum ar_status ar_decide_repair(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_repair *r = d->input->repair;
+
+	(void)err;
+	ar_decide_emit(
+		d, AR_EV_SNAPSHOT_REPAIRED, &(struct ar_ids){ 0 },
+		&(struct ar_ev_snapshot_repaired){
+			.reason = r->is_loss
+					  ? AR_STR("the end of the log was lost, and the loss was accepted: "
+						   "the facts that follow use its sequences again")
+					  : AR_STR("verification: what was stored beside the log "
+						   "differed from it"),
+			.from_sequence = (int64_t)r->from,
+			.to_sequence = (int64_t)r->to,
+			.repaired_fields = r->fields,
+			.unavailable = r->unavailable });
 	return AR_OK;
 }

@@ -62,8 +62,8 @@ static size_t silent_at(struct ar_str text, size_t at)
 	return 0;
 }
 
-/* Whether a text is a list of plain commands but for redirections that write no file. None of the bytes of such a redirection means something else inside quotes, so it does not
- * matter where they stand. */
+/* Whether a text is a list of plain commands but for redirections that write no file. None of the bytes of
+ * such a redirection means something else inside quotes, so it does not matter where they stand. */
 static bool is_nearly_literal(struct ar_arena *a, struct ar_str text)
 {
 	struct ar_command_line rest = { 0 };

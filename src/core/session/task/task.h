@@ -1,7 +1,7 @@
 /* Declared tasks: work with an objective that somebody asked for by name. A task is worked on in
  * runs: by somebody outside, who reports with commands, or by a turn of this session (a worker
  * of kind "agent"). Turns that work for a task are its children, and so are tasks declared under
- * it. Pure; facts only, see turn/apply_task.c and apply_sheet.c for what they mean. */
+ * it. Pure; facts only, see apply_task.c for what they mean. */
 #ifndef AR_SESSION_TASK_H
 #define AR_SESSION_TASK_H
 

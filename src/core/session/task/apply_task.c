@@ -1,11 +1,13 @@
-/* See sheet.h. Facts about declared tasks: their making, runs, status, progress, edges. Pure. */
+/* Facts about tasks and their attempts, of turns and declared ones alike; a declared one has a sheet, which
+ * keeps more. Pure; see apply.c. */
+#include "apply.h"
 #include "describe.h"
-#include "task/sheet.h"
 #include "task/words.h"
 
-/* ---- making and runs ---- */
+/* ---- sheets: making and runs ---- */
 
-void ar_sheet_begin(struct ar_session *s, const struct ar_event *e, struct ar_task *task)
+/* The task joins the session's declared ones, with all that was said about it. */
+static void begin_sheet(struct ar_session *s, const struct ar_event *e, struct ar_task *task)
 {
 	const struct ar_ev_task_created *p = KEPT(s, e, task_created);
 	struct ar_sheet *sheet = ar_arena_alloc(&s->arena, sizeof(*sheet));
@@ -34,7 +36,8 @@ void ar_sheet_begin(struct ar_session *s, const struct ar_event *e, struct ar_ta
 		sheet->number = AR_OPT_INT(++s->counters.task);
 }
 
-void ar_sheet_run(struct ar_session *s, const struct ar_event *e, struct ar_task *task, struct ar_run *run)
+static void begin_sheet_run(struct ar_session *s, const struct ar_event *e, struct ar_task *task,
+			    struct ar_run *run)
 {
 	const struct ar_ev_task_attempt_started *p = KEPT(s, e, task_attempt_started);
 
@@ -48,8 +51,8 @@ void ar_sheet_run(struct ar_session *s, const struct ar_event *e, struct ar_task
 	task->sheet->alive = e->time;
 }
 
-void ar_sheet_run_over(struct ar_session *s, const struct ar_event *e, struct ar_task *task,
-		       struct ar_run *run)
+static void end_sheet_run(struct ar_session *s, const struct ar_event *e, struct ar_task *task,
+			  struct ar_run *run)
 {
 	const struct ar_ev_task_attempt_failed *p;
 
@@ -67,7 +70,7 @@ void ar_sheet_run_over(struct ar_session *s, const struct ar_event *e, struct ar
 			e->time + ar_task_limit(ar_task_retry_policy(task)->backoff_ms) * 1000;
 }
 
-/* ---- status ---- */
+/* ---- sheets: status ---- */
 
 static void replace_text(struct ar_str *place, struct ar_str said)
 {
@@ -138,7 +141,8 @@ static void queued(struct ar_session *s, const struct ar_event *e, struct ar_she
 		sheet->people = p->submitted_by;
 }
 
-void ar_sheet_moved(struct ar_session *s, const struct ar_event *e, struct ar_task *task)
+/* Any fact that moves the status of the task, before it does. */
+static void move_sheet(struct ar_session *s, const struct ar_event *e, struct ar_task *task)
 {
 	struct ar_sheet *sheet = task->sheet;
 
@@ -159,9 +163,9 @@ void ar_sheet_moved(struct ar_session *s, const struct ar_event *e, struct ar_ta
 		sheet->retry_at = 0;
 }
 
-/* Archived ones leave first: they are read from the store. What this decision is about stays:
+/* The oldest ended tasks leave when there are too many, archived ones first: they are read from the store. What this decision is about stays:
  * its row is still to be written. */
-void ar_sheet_window(struct ar_session *s)
+static void keep_window(struct ar_session *s)
 {
 	size_t ended = 0;
 
@@ -173,7 +177,154 @@ void ar_sheet_window(struct ar_session *s)
 	}
 }
 
-/* ---- other facts ---- */
+/* ---- facts of all tasks ---- */
+
+/* The task that a fact is about; *ret_turn is the turn that has it, NULL for a declared one. */
+static struct ar_task *task_of(struct ar_session *s, const struct ar_event *e, struct ar_turn **ret_turn)
+{
+	struct ar_task *declared = ar_session_declared(s, e->ids[AR_SCOPE_TASK]);
+	struct ar_thread *t;
+
+	*ret_turn = declared ? NULL : ar_apply_turn(s, e, &t);
+	if (declared)
+		return declared;
+	return *ret_turn ? (*ret_turn)->task : NULL;
+}
+
+enum ar_status ar_apply_task_created(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_task_created *p = PAYLOAD(e, task_created);
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+	struct ar_task *task = ar_arena_alloc(&s->arena, sizeof(*task));
+
+	task->id = ar_apply_keep(s, e->ids[AR_SCOPE_TASK]);
+	task->parent = ar_apply_keep(s, e->ids[AR_SCOPE_PARENT_TASK]);
+	task->root = ar_apply_keep(s, e->ids[AR_SCOPE_ROOT_TASK]);
+	task->objective = ar_apply_keep(s, p->objective);
+	task->title = ar_apply_keep(s, p->title);
+	task->visibility = p->visibility;
+	task->status = AR_TASK_DRAFT;
+	task->created = task->updated = e->time;
+	ar_apply_count(&s->counters.task, task->id);
+	if (turn && !turn->task) {
+		turn->task = task;
+		return AR_OK;
+	}
+	if (!turn && !ar_str_absent(e->ids[AR_SCOPE_TURN]))
+		return ar_apply_unknown(err, e, "turn");
+	begin_sheet(s, e, task);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_attempt_started(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_task_attempt_started *p = PAYLOAD(e, task_attempt_started);
+	struct ar_turn *turn;
+	struct ar_task *task = task_of(s, e, &turn);
+	struct ar_run *run;
+
+	if (!task)
+		return ar_apply_unknown(err, e, "task");
+	run = ar_arena_alloc(&s->arena, sizeof(*run));
+	run->id = ar_apply_keep(s, e->ids[AR_SCOPE_RUN]);
+	run->attempt_id = ar_apply_keep(s, e->ids[AR_SCOPE_ATTEMPT]);
+	run->status = AR_STR("running");
+	run->trigger = ar_apply_word(e, "trigger", p->trigger);
+	run->count = p->attempt_count;
+	run->started = e->time;
+	ar_vec_push(&s->arena, &task->runs, run);
+	if (task->runs.count > AR_WINDOW_RUNS)
+		ar_vec_remove(&task->runs, 0);
+	task->attempts = p->attempt_count;
+	ar_apply_count(&s->counters.run, run->id);
+	if (turn) {
+		turn->run = run->id;
+		turn->attempt = 0;
+		turn->restarts += p->trigger == AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH &&
+				  !p->is_bystander.v;
+		turn->is_lost = false;
+	} else {
+		begin_sheet_run(s, e, task, run);
+	}
+	return ar_apply_move(&task->status, AR_MACHINE_TASK, e, err);
+}
+
+enum ar_status ar_apply_attempt_ended(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_turn *turn;
+	struct ar_task *task = task_of(s, e, &turn);
+	struct ar_run *run = task ? ar_task_run(task) : NULL;
+
+	if (!run)
+		return ar_apply_unknown(err, e, "attempt");
+	run->ended = e->time;
+	run->status = AR_STR("completed");
+	if (e->type == AR_EV_TASK_ATTEMPT_FAILED) {
+		run->status = ar_apply_word(e, "status", PAYLOAD(e, task_attempt_failed)->status);
+		run->category = ar_apply_keep(s, PAYLOAD(e, task_attempt_failed)->failure_category);
+	}
+	if (task->sheet)
+		end_sheet_run(s, e, task, run);
+	return AR_OK;
+}
+
+/* Every task fact moves the task's machine; some leave more behind. */
+static enum ar_status moved(struct ar_session *s, const struct ar_event *e, struct ar_task *task,
+			    struct ar_error *err)
+{
+	task->updated = e->time;
+	if (e->type == AR_EV_TASK_STARTED && task->started == 0)
+		task->started = e->time;
+	if (e->type == AR_EV_TASK_RETRYING)
+		task->ended = 0; /* a lost one was over for nobody */
+	if (e->type == AR_EV_TASK_FAILED)
+		task->error_category = ar_apply_keep(s, PAYLOAD(e, task_failed)->failure_category);
+	if (task->sheet)
+		move_sheet(s, e, task);
+	return ar_apply_move(&task->status, AR_MACHINE_TASK, e, err);
+}
+
+enum ar_status ar_apply_task_moved(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_turn *turn;
+	struct ar_task *task = task_of(s, e, &turn);
+
+	return task ? moved(s, e, task, err) : ar_apply_unknown(err, e, "task");
+}
+
+enum ar_status ar_apply_task_waiting(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_turn *turn;
+	struct ar_task *task = task_of(s, e, &turn);
+
+	if (task)
+		task->waiting = ar_apply_word(e, "status", PAYLOAD(e, task_waiting)->status);
+	return ar_apply_task_moved(s, e, err);
+}
+
+enum ar_status ar_apply_task_ended(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_turn *turn;
+	struct ar_task *task = task_of(s, e, &turn);
+	enum ar_status rc;
+
+	if (!task)
+		return ar_apply_unknown(err, e, "task");
+	task->ended = e->time;
+	s->tasks.completed += e->type == AR_EV_TASK_COMPLETED;
+	s->tasks.failed += e->type == AR_EV_TASK_FAILED;
+	s->tasks.cancelled += e->type == AR_EV_TASK_CANCELLED;
+	if (e->type == AR_EV_TASK_TIMED_OUT)
+		s->tasks.timed_out = AR_OPT_INT(s->tasks.timed_out.v + 1);
+	s->tasks.lost += e->type == AR_EV_TASK_LOST;
+	rc = moved(s, e, task, err);
+	if (task->sheet)
+		keep_window(s);
+	return rc;
+}
+
+/* ---- facts of declared tasks ---- */
 
 enum ar_status ar_apply_task_archived(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
