@@ -152,9 +152,6 @@ struct ar_settlement {
 void ar_decide_settle(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 		      const struct ar_settlement *s);
 
-/* What its deadline says, now that it is over. */
-void ar_decide_expire(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a);
-
 /* What the policy denies by now nobody can allow any more: open questions whether such calls may
  * run are settled by it. */
 void ar_decide_overrule(struct ar_decision *d, struct ar_turn *turn);

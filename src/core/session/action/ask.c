@@ -19,18 +19,6 @@ struct ar_str ar_action_mint(struct ar_decision *d)
 	return ar_decide_mint(d, "action", &d->counters.action);
 }
 
-static struct ar_shape_action_scope scope_of(const struct ar_decision *d, const struct ar_turn *turn,
-					     const struct ar_ask *ask)
-{
-	return (struct ar_shape_action_scope){ .session_id = d->session->id,
-					       .thread_id = turn->thread,
-					       .turn_id = turn->id,
-					       .tool_call_id = ask->call,
-					       .tool_name = ask->tool,
-					       .input_ref = ask->input_ref,
-					       .question_id = ask->question };
-}
-
 /* Why it is asked; what a grant will answer for is read from here. */
 static struct ar_shape_action_policy policy_of(const struct ar_judgement *j)
 {
@@ -152,7 +140,13 @@ void ar_decide_say_waiting(struct ar_decision *d, const struct ar_turn *turn, en
 struct ar_str ar_decide_ask(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ask *ask)
 {
 	struct ar_str action = ar_str_absent(ask->id) ? ar_action_mint(d) : ask->id;
-	const struct ar_shape_action_scope scope = scope_of(d, turn, ask);
+	const struct ar_shape_action_scope scope = { .session_id = d->session->id,
+						     .thread_id = turn->thread,
+						     .turn_id = turn->id,
+						     .tool_call_id = ask->call,
+						     .tool_name = ask->tool,
+						     .input_ref = ask->input_ref,
+						     .question_id = ask->question };
 	struct ar_ids ids = ar_ids_turn(d, turn);
 	ar_usec escalates = time_after(d, d->input->policy->escalate_ms);
 	ar_usec expires = ask->expires ? ask->expires : time_after(d, d->input->policy->action_timeout_ms);

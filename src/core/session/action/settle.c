@@ -120,7 +120,8 @@ void ar_decide_settle(struct ar_decision *d, struct ar_turn *turn, const struct 
 	ar_action_continue(d, turn, a, s);
 }
 
-void ar_decide_expire(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a)
+/* What its deadline says, now that it is over. */
+static void expire(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a)
 {
 	const struct ar_action_kind *kind = ar_action_kind((enum ar_action_type)a->type);
 
@@ -240,7 +241,7 @@ void ar_decide_wait_again(struct ar_decision *d, struct ar_turn *turn)
 		if (a->status != AR_ACTION_PENDING)
 			continue;
 		if (a->expires && a->expires <= d->input->now)
-			ar_decide_expire(d, turn, a);
+			expire(d, turn, a);
 		else
 			ar_decide_wake_for(d, a);
 	}
@@ -260,6 +261,6 @@ enum ar_status ar_decide_action_due(struct ar_decision *d, struct ar_error *err)
 	if (!a->expires || a->expires > d->input->now) /* the wall clock was set back meanwhile */
 		ar_decide_wake_for(d, a);
 	else
-		ar_decide_expire(d, turn, a);
+		expire(d, turn, a);
 	return AR_OK;
 }

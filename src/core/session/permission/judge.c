@@ -316,12 +316,6 @@ static struct ar_judgement by_possible_rule(const struct ar_evaluation *b,
 	return j;
 }
 
-static struct ar_judgement by_people(const struct ar_evaluation *b, const struct ar_permission_rule *rule)
-{
-	return ar_rule_fits(b->d->session, rule, b->turn, b->act) ? by_rule(b, rule)
-								  : by_possible_rule(b, rule);
-}
-
 /* ---- all together ---- */
 
 static struct ar_judgement first_match(const struct ar_evaluation *b)
@@ -339,7 +333,8 @@ static struct ar_judgement first_match(const struct ar_evaluation *b)
 		return by_mode(b);
 	rule = most_approvals(b);
 	if (rule)
-		return by_people(b, rule);
+		return ar_rule_fits(b->d->session, rule, b->turn, b->act) ? by_rule(b, rule)
+									  : by_possible_rule(b, rule);
 	rule = find_rule_by(b, b->act, AR_ASK, ar_rule_fits);
 	if (rule && !find_grant(b, rule))
 		return by_rule(b, rule);

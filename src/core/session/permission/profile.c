@@ -10,16 +10,11 @@ _Static_assert((int)AR_SANDBOX_READ_ONLY == (int)AR_TURN_OPTIONS_SANDBOX_READ_ON
 	       "options.sandbox of a turn is one of these");
 
 /* What a profile allows; no_network only says aloud what workspace_write does. */
-static int rank(enum ar_sandbox_profile profile)
-{
-	static const int ranks[AR_SANDBOX_COUNT] = { [AR_SANDBOX_READ_ONLY] = 1,
-						     [AR_SANDBOX_WORKSPACE_WRITE] = 2,
-						     [AR_SANDBOX_NO_NETWORK] = 2,
-						     [AR_SANDBOX_ALLOWLISTED_NETWORK] = 3,
-						     [AR_SANDBOX_DANGER_FULL_ACCESS] = 4 };
-
-	return ranks[profile];
-}
+static const int ranks[AR_SANDBOX_COUNT] = { [AR_SANDBOX_READ_ONLY] = 1,
+					     [AR_SANDBOX_WORKSPACE_WRITE] = 2,
+					     [AR_SANDBOX_NO_NETWORK] = 2,
+					     [AR_SANDBOX_ALLOWLISTED_NETWORK] = 3,
+					     [AR_SANDBOX_DANGER_FULL_ACCESS] = 4 };
 
 static enum ar_sandbox_profile host_profile(const struct ar_policy *policy)
 {
@@ -43,7 +38,7 @@ enum ar_sandbox_profile ar_profile_of_turn(const struct ar_policy *policy,
 	enum ar_sandbox_profile host = host_profile(policy),
 				named = (enum ar_sandbox_profile)options->sandbox;
 
-	if (!named || (rank(named) > rank(host) && !policy->may_loosen))
+	if (!named || (ranks[named] > ranks[host] && !policy->may_loosen))
 		return host;
 	return named;
 }
@@ -103,7 +98,7 @@ struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct 
 		return p;
 	asked = ar_sandbox_find(member(d->json, act->args, "sandbox"));
 	p.profile = asked ? asked : own_profile(p.turn, act->tool);
-	p.is_escalation = rank(p.profile) > rank(p.turn);
+	p.is_escalation = ranks[p.profile] > ranks[p.turn];
 	p.justification = ar_arena_str(d->arena, member(d->json, act->args, "justification"));
 	p.is_forbidden = p.profile == AR_SANDBOX_DANGER_FULL_ACCESS && !d->input->policy->allow_danger;
 	settle_standing(d, &p);
@@ -123,7 +118,7 @@ enum ar_status ar_profile_check(const struct ar_decision *d, const struct ar_sha
 
 	if (!profile)
 		return AR_OK;
-	if (rank(profile) > rank(host) && !d->input->policy->may_loosen)
+	if (ranks[profile] > ranks[host] && !d->input->policy->may_loosen)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "sandbox %s is looser than the host's %s, which may only be tightened here "
 				 "(permission.may_loosen)",

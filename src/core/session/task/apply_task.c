@@ -163,8 +163,8 @@ static void move_sheet(struct ar_session *s, const struct ar_event *e, struct ar
 		sheet->retry_at = 0;
 }
 
-/* The oldest ended tasks leave when there are too many, archived ones first: they are read from the store. What this decision is about stays:
- * its row is still to be written. */
+/* The oldest ended tasks leave when there are too many, archived ones first: they are read from the store.
+ * What this decision is about stays: its row is still to be written. */
 static void keep_window(struct ar_session *s)
 {
 	size_t ended = 0;

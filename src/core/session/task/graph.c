@@ -145,7 +145,8 @@ void ar_task_delegated(struct ar_decision *d, const struct ar_task *task, const 
 						       .reason = ar_str_from(reason) });
 }
 
-void ar_task_unblock(struct ar_decision *d, const struct ar_task *task)
+/* Nothing stands in its way any more. */
+static void unblock(struct ar_decision *d, const struct ar_task *task)
 {
 	if (task->sheet->start) {
 		/* With a decision of its own: it sees the graph as it is then. */
@@ -183,7 +184,7 @@ void ar_task_release(struct ar_decision *d, const struct ar_task *task, bool is_
 			say_edge(d, from, &now, AR_TASK_DEPENDENCY_UPDATED_CHANGE_UPDATED);
 			if (is_completed && held && !ar_task_is_over(held) &&
 			    !ar_task_is_blocked(s, held, task->id))
-				ar_task_unblock(d, held);
+				unblock(d, held);
 		}
 	}
 	ar_task_child_ended(d, task->parent);
@@ -401,7 +402,7 @@ enum ar_status ar_decide_unlink_tasks(struct ar_decision *d, struct ar_error *er
 		b = block_of(from, edge);
 		held = ar_session_declared(d->session, b.held);
 		if (held && !ar_task_is_blocked(d->session, held, b.blocker))
-			ar_task_unblock(d, held);
+			unblock(d, held);
 	}
 	ar_decide_reply(d, AR_CMD_UNLINK_TASKS, &(struct ar_cmd_unlink_tasks_out){ .removed = edge != NULL });
 	return AR_OK;

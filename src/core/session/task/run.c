@@ -7,12 +7,6 @@
 
 /* ---- beginning ---- */
 
-static const struct ar_shape_party *worker_of(struct ar_decision *d, const struct ar_task *task,
-					      const struct ar_task_start *start)
-{
-	return start->how.worker ? start->how.worker : ar_task_caller(d, task->sheet->assignee);
-}
-
 /* Its time is the time of its turn. */
 static const struct ar_shape_turn_budget *budget_of(struct ar_decision *d,
 						    const struct ar_shape_task_constraints *c)
@@ -115,7 +109,8 @@ enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
 
 	*run = (struct ar_run){ .count = task->attempts + 1,
 				.started = d->input->now,
-				.worker = worker_of(d, task, start) };
+				.worker = start->how.worker ? start->how.worker
+							    : ar_task_caller(d, task->sheet->assignee) };
 	run->id = ar_str_absent(start->how.run_id) ? ar_decide_mint(d, "run", &d->counters.run)
 						   : start->how.run_id;
 	run->attempt_id = ar_task_attempt_id(d, run->id);

@@ -56,9 +56,6 @@ size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *
 /* The task has ended so: edges to it are told, and what only waited for it goes on. */
 void ar_task_release(struct ar_decision *d, const struct ar_task *task, bool is_completed);
 
-/* Nothing stands in its way any more. */
-void ar_task_unblock(struct ar_decision *d, const struct ar_task *task);
-
 /* ---- completed.c: what is said of a good end ---- */
 
 /* task.completed of the task that `ids` names, with what is said of its end; lists that are
