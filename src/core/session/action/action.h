@@ -196,6 +196,9 @@ bool ar_action_is_permission(int64_t type);
 /* Whether it asks if a tool call may run. */
 bool ar_action_is_about_call(int64_t type);
 
+/* Inputs may use the words of an outcome (allowed) for those of a decision (allow). */
+struct ar_str ar_action_decision_word(struct ar_str said);
+
 /* Whether the answer lets the act run. */
 bool ar_action_allows(struct ar_str decision);
 

@@ -11,8 +11,7 @@
 
 /* ---- words ---- */
 
-/* Inputs may use the words of an outcome for those of a decision. */
-static struct ar_str decision_word(struct ar_str said)
+struct ar_str ar_action_decision_word(struct ar_str said)
 {
 	static const char *const words[][2] = { { "allowed", "allow" },
 						{ "denied", "deny" },
@@ -201,7 +200,7 @@ static enum ar_status resolve(struct ar_decision *d, const struct ar_action *a, 
 	struct ar_turn *turn;
 	bool is_enough = true;
 
-	s->decision = decision_word(s->decision);
+	s->decision = ar_action_decision_word(s->decision);
 	if (a->type == AR_ACTION_TOOL_PERMISSION && read_reach(d, s, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (a->status == AR_ACTION_RESOLVED)

@@ -2,25 +2,18 @@
  * own are its configuration. Pure. */
 #include "action/action.h"
 #include "apply.h"
+#include "describe.h"
 
 #define POLICY_BYTES_MAX 65536
 #define RULE_TEXT_MAX 256
 
 /* ---- rules ---- */
 
-static const char *const verdict_words[] = { [AR_ALLOW] = "allow", [AR_DENY] = "deny", [AR_ASK] = "ask" };
-
 static int verdict_of(struct ar_str word)
 {
-	if (ar_str_is(word, "allowed"))
-		return AR_ALLOW;
-	if (ar_str_is(word, "denied"))
-		return AR_DENY;
-	for (int i = AR_ALLOW; i <= AR_ASK; i++) {
-		if (ar_str_is(word, verdict_words[i]))
-			return i;
-	}
-	return 0;
+	int verdict = ar_enum_find(&ar_permission_evaluated_decision_desc, ar_action_decision_word(word));
+
+	return verdict <= AR_ASK ? verdict : 0;
 }
 
 /* Texts are the policy's. */
@@ -102,7 +95,7 @@ static enum ar_status settle_rules(const struct ar_decision *d, struct ar_shape_
 		if (check_rule(d, &rules->at[i], err) != AR_OK)
 			return AR_E_REFUSED;
 		at[i] = rules->at[i];
-		at[i].decision = ar_str_from(verdict_words[verdict_of(at[i].decision)]);
+		at[i].decision = ar_action_decision_word(at[i].decision);
 		if (at[i].approvals.v == 0)
 			at[i].approvals.set = false;
 	}
