@@ -127,16 +127,14 @@ static struct ar_str boundary_document(struct ar_conversation *c, const struct a
 void ar_compact_begin(struct ar_conversation *c, struct ar_turn *turn, int trigger,
 		      const struct ar_compact_plan *p)
 {
-	struct ar_ids ids = ar_ids_turn(c->d, turn);
-
-	ar_decide_emit(c->d, AR_EV_CONTEXT_COMPACTION_STARTED, &ids,
-		       &(struct ar_ev_context_compaction_started){
-			       .trigger = trigger,
-			       .affected_turn_ids = ar_compact_turns(c, p->first, p->stays),
-			       .tokens_before = p->before,
-			       .covered_messages = AR_OPT_INT(ar_compact_count(c, p->stays)),
-			       .boundary_ref = trigger == AR_COMPACTION_TRIGGER_MANUAL ? turn->input_ref
-										       : AR_STR_NONE });
+	ar_turn_emit(c->d, turn, AR_EV_CONTEXT_COMPACTION_STARTED,
+		     &(struct ar_ev_context_compaction_started){
+			     .trigger = trigger,
+			     .affected_turn_ids = ar_compact_turns(c, p->first, p->stays),
+			     .tokens_before = p->before,
+			     .covered_messages = AR_OPT_INT(ar_compact_count(c, p->stays)),
+			     .boundary_ref = trigger == AR_COMPACTION_TRIGGER_MANUAL ? turn->input_ref
+										     : AR_STR_NONE });
 	ask_for_summary(c, turn, 1);
 }
 
@@ -238,21 +236,20 @@ static void emit_failed(struct ar_decision *d, struct ar_turn *turn, int64_t att
 	const struct ar_compaction *c = &turn->compaction;
 	const struct ar_thread *t = ar_decide_thread(d, turn);
 	struct ar_conversation talk = ar_conversation_of(d, t, NULL);
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	int trigger = (int)c->trigger.v;
 	bool counts = trigger == AR_COMPACTION_TRIGGER_AUTO && !ar_str_is(category, AR_CATEGORY_INTERRUPTED);
 
-	ar_decide_emit(d, AR_EV_CONTEXT_COMPACTION_FAILED, &ids,
-		       &(struct ar_ev_context_compaction_failed){
-			       .trigger = trigger,
-			       .affected_turn_ids = ar_compact_turns(&talk, ar_conversation_visible(&talk),
-								     ar_compact_stays(&talk, turn)),
-			       .error = &(struct ar_shape_failure){ .category = category,
-								    .message = message,
-								    .retryable = AR_OPT_BOOL(false),
-								    .recovery_advice =
-									    advice_of(d, t, c, counts) },
-			       .retries = attempt > 1 ? attempt - 1 : 0 });
+	ar_turn_emit(d, turn, AR_EV_CONTEXT_COMPACTION_FAILED,
+		     &(struct ar_ev_context_compaction_failed){
+			     .trigger = trigger,
+			     .affected_turn_ids = ar_compact_turns(&talk, ar_conversation_visible(&talk),
+								   ar_compact_stays(&talk, turn)),
+			     .error = &(struct ar_shape_failure){ .category = category,
+								  .message = message,
+								  .retryable = AR_OPT_BOOL(false),
+								  .recovery_advice =
+									  advice_of(d, t, c, counts) },
+			     .retries = attempt > 1 ? attempt - 1 : 0 });
 }
 
 void ar_decide_compaction_dropped(struct ar_decision *d, struct ar_turn *turn, struct ar_str category,
@@ -323,7 +320,6 @@ static void set_boundary(const struct ar_conversation *talk, struct ar_turn *tur
 {
 	struct ar_decision *d = talk->d;
 	const struct ar_compaction *c = &turn->compaction;
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_conversation shortened = *talk;
 	struct ar_texts turns =
 		ar_compact_turns(&shortened, ar_conversation_visible(talk), ar_compact_stays(talk, turn));
@@ -332,18 +328,18 @@ static void set_boundary(const struct ar_conversation *talk, struct ar_turn *tur
 				 .covered = c->covered.v };
 
 	shortened.boundary = &b;
-	ar_decide_emit(d, AR_EV_CONTEXT_COMPACTION_COMPLETED, &ids,
-		       &(struct ar_ev_context_compaction_completed){
-			       .trigger = (int)c->trigger.v,
-			       .affected_turn_ids = turns,
-			       .summary_ref = b.summary_ref,
-			       .summary_preview = ar_str_utf8_prefix(summary, PREVIEW_MAX),
-			       .replacement_history_ref = ar_conversation_baseline(&shortened),
-			       .tokens_before = c->tokens.v,
-			       .tokens_after = after,
-			       .preserved = preserved(d, talk->thread),
-			       .covered_messages = c->covered,
-			       .summary_bytes = AR_OPT_INT(b.bytes) });
+	ar_turn_emit(d, turn, AR_EV_CONTEXT_COMPACTION_COMPLETED,
+		     &(struct ar_ev_context_compaction_completed){
+			     .trigger = (int)c->trigger.v,
+			     .affected_turn_ids = turns,
+			     .summary_ref = b.summary_ref,
+			     .summary_preview = ar_str_utf8_prefix(summary, PREVIEW_MAX),
+			     .replacement_history_ref = ar_conversation_baseline(&shortened),
+			     .tokens_before = c->tokens.v,
+			     .tokens_after = after,
+			     .preserved = preserved(d, talk->thread),
+			     .covered_messages = c->covered,
+			     .summary_bytes = AR_OPT_INT(b.bytes) });
 }
 
 void ar_decide_compacted(struct ar_decision *d, struct ar_turn *turn, int64_t attempt, struct ar_str summary)

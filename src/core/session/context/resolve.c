@@ -125,7 +125,6 @@ void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, st
 	struct ar_decision *d = c->d;
 	const struct ar_policy *policy = d->input->policy;
 	struct ar_str instructions = ar_decide_instructions(d);
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_ev_context_resolved fact;
 	struct ar_str digest;
 
@@ -143,5 +142,5 @@ void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, st
 		return;
 	store(d, policy->system_prompt);
 	store(d, instructions);
-	ar_decide_emit(d, AR_EV_CONTEXT_RESOLVED, &ids, &fact);
+	ar_turn_emit(d, turn, AR_EV_CONTEXT_RESOLVED, &fact);
 }

@@ -122,15 +122,14 @@ void ar_budget_note(struct ar_decision *d, struct ar_turn *turn)
 static void say_blocked(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q,
 			struct ar_str action)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	const struct ar_shape_limit_scope scope = scope_of(d, turn, q);
 	int64_t limit = limit_of(d, turn, q);
 
-	ar_decide_emit(d, AR_EV_QUOTA_BLOCKED, &ids,
-		       &(struct ar_ev_quota_blocked){ .quota_kind = ar_str_from(q->name),
-						      .limit = ar_quota_units(q->quota, limit),
-						      .scope = &scope,
-						      .required_action_id = action });
+	ar_turn_emit(d, turn, AR_EV_QUOTA_BLOCKED,
+		     &(struct ar_ev_quota_blocked){ .quota_kind = ar_str_from(q->name),
+						    .limit = ar_quota_units(q->quota, limit),
+						    .scope = &scope,
+						    .required_action_id = action });
 }
 
 /* ---- at the limit ---- */
@@ -254,14 +253,13 @@ static void extend(struct ar_decision *d, struct ar_turn *turn, const struct ar_
 	const struct ar_shape_limit_scope scope = scope_of(d, turn, q);
 	const struct ar_shape_limit_state previous = state_of(q, before, used);
 	const struct ar_shape_limit_state now = state_of(q, before + base_of(d, turn, q), used);
-	struct ar_ids ids = ar_ids_turn(d, turn);
 
-	ar_decide_emit(d, AR_EV_LIMIT_CHANGED, &ids,
-		       &(struct ar_ev_limit_changed){ .limit_kind = AR_LIMIT_CHANGED_LIMIT_KIND_BUDGET,
-						      .limit_state = &now,
-						      .scope = &scope,
-						      .previous = &previous,
-						      .source = AR_STR("action") });
+	ar_turn_emit(d, turn, AR_EV_LIMIT_CHANGED,
+		     &(struct ar_ev_limit_changed){ .limit_kind = AR_LIMIT_CHANGED_LIMIT_KIND_BUDGET,
+						    .limit_state = &now,
+						    .scope = &scope,
+						    .previous = &previous,
+						    .source = AR_STR("action") });
 }
 
 void ar_budget_decided(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
@@ -314,7 +312,6 @@ enum ar_status ar_budget_check(const struct ar_shape_turn_options *options, stru
 
 void ar_budget_say_parallel(struct ar_decision *d, struct ar_turn *turn, int64_t running)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	const struct ar_shape_limit_scope scope = scope_of(d, turn, NULL);
 	const struct ar_shape_limit_state state = {
 		.limit_event = AR_STR("parallel_budget_reached"),
@@ -324,9 +321,9 @@ void ar_budget_say_parallel(struct ar_decision *d, struct ar_turn *turn, int64_t
 
 	if (turn->crowded.v)
 		return;
-	ar_decide_emit(d, AR_EV_LIMIT_CHANGED, &ids,
-		       &(struct ar_ev_limit_changed){ .limit_kind = AR_LIMIT_CHANGED_LIMIT_KIND_CONCURRENCY,
-						      .limit_state = &state,
-						      .scope = &scope,
-						      .source = AR_STR("runtime") });
+	ar_turn_emit(d, turn, AR_EV_LIMIT_CHANGED,
+		     &(struct ar_ev_limit_changed){ .limit_kind = AR_LIMIT_CHANGED_LIMIT_KIND_CONCURRENCY,
+						    .limit_state = &state,
+						    .scope = &scope,
+						    .source = AR_STR("runtime") });
 }

@@ -52,13 +52,11 @@ void ar_budget_stop_clock(struct ar_decision *d, const struct ar_turn *turn)
 
 static void say_over(struct ar_decision *d, const struct ar_turn *turn, const char *kind, int64_t ms)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
-
-	ar_decide_emit(d, AR_EV_QUOTA_BLOCKED, &ids,
-		       &(struct ar_ev_quota_blocked){
-			       .quota_kind = ar_str_from(kind),
-			       .limit = (double)ms,
-			       .scope = &(struct ar_shape_limit_scope){ .turn_id = turn->id } });
+	ar_turn_emit(d, turn, AR_EV_QUOTA_BLOCKED,
+		     &(struct ar_ev_quota_blocked){
+			     .quota_kind = ar_str_from(kind),
+			     .limit = (double)ms,
+			     .scope = &(struct ar_shape_limit_scope){ .turn_id = turn->id } });
 }
 
 enum ar_status ar_decide_budget_due(struct ar_decision *d, struct ar_error *err)

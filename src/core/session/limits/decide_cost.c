@@ -19,17 +19,16 @@ static struct ar_str currency_of(const struct ar_model_entry *entry, int64_t amo
 void ar_limits_estimate(struct ar_decision *d, const struct ar_turn *turn, const struct ar_choice *choice,
 			int64_t request_bytes)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	const struct ar_token_count count = { .input = request_bytes / BYTES_PER_TOKEN + 1 };
 	int64_t amount = ar_price_cost(&choice->entry->price, &count);
 	const struct ar_shape_cost_basis basis = { .input_tokens = AR_OPT_INT(count.input),
 						   .covers = AR_STR("input") };
 
-	ar_decide_emit(d, AR_EV_COST_ESTIMATED, &ids,
-		       &(struct ar_ev_cost_estimated){ .amount = amount_of(d, amount),
-						       .currency = currency_of(choice->entry, amount),
-						       .model = choice->name,
-						       .basis = &basis });
+	ar_turn_emit(d, turn, AR_EV_COST_ESTIMATED,
+		     &(struct ar_ev_cost_estimated){ .amount = amount_of(d, amount),
+						     .currency = currency_of(choice->entry, amount),
+						     .model = choice->name,
+						     .basis = &basis });
 }
 
 static int64_t counted(int64_t tokens)

@@ -65,16 +65,14 @@ static struct ar_choice next_of(struct ar_decision *d, const struct ar_turn *tur
 static void step_in(struct ar_decision *d, struct ar_turn *turn, const struct ar_choice *next,
 		    struct ar_texts chain, struct ar_str reason)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
-
-	ar_decide_emit(d, AR_EV_ROUTING_FALLBACK_APPLIED, &ids,
-		       &(struct ar_ev_routing_fallback_applied){
-			       .from = &(struct ar_shape_route_model){ .provider = turn->route->provider,
-								       .model = turn->route->model },
-			       .to = &(struct ar_shape_route_model){ .provider = next->entry->provider,
-								     .model = next->name },
-			       .reason = reason,
-			       .fallback_chain = chain });
+	ar_turn_emit(d, turn, AR_EV_ROUTING_FALLBACK_APPLIED,
+		     &(struct ar_ev_routing_fallback_applied){
+			     .from = &(struct ar_shape_route_model){ .provider = turn->route->provider,
+								     .model = turn->route->model },
+			     .to = &(struct ar_shape_route_model){ .provider = next->entry->provider,
+								   .model = next->name },
+			     .reason = reason,
+			     .fallback_chain = chain });
 }
 
 bool ar_limits_fall_back(struct ar_decision *d, struct ar_turn *turn, const struct ar_model_result *end,

@@ -112,36 +112,32 @@ static struct profile profile_of(struct ar_decision *d, const struct ar_turn *tu
 
 static void say_profile(struct ar_decision *d, const struct ar_turn *turn, const struct profile *p)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
-
-	ar_decide_emit(d, AR_EV_TASK_PROFILE_RESOLVED, &ids,
-		       &(struct ar_ev_task_profile_resolved){
-			       .kind = AR_STR("chat"),
-			       .source = turn->source,
-			       .required_capabilities = ar_routing_capabilities(d, p->need.capabilities),
-			       .latency_target = p->latency,
-			       .budget_class = p->budget,
-			       .fallback_policy = p->fallback,
-			       .settings_source =
-				       p->is_explicit ? AR_STR("explicit") : AR_STR("automatic") });
+	ar_turn_emit(d, turn, AR_EV_TASK_PROFILE_RESOLVED,
+		     &(struct ar_ev_task_profile_resolved){
+			     .kind = AR_STR("chat"),
+			     .source = turn->source,
+			     .required_capabilities = ar_routing_capabilities(d, p->need.capabilities),
+			     .latency_target = p->latency,
+			     .budget_class = p->budget,
+			     .fallback_policy = p->fallback,
+			     .settings_source = p->is_explicit ? AR_STR("explicit") : AR_STR("automatic") });
 }
 
 static void say_candidates(struct ar_decision *d, const struct ar_turn *turn, const struct profile *p,
 			   const struct ar_routing *r)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	const struct ar_shape_route_preference model = { .model = p->need.model };
 	const struct ar_shape_route_gaps gaps = ar_routing_gaps(r);
 
-	ar_decide_emit(d, AR_EV_ROUTING_CANDIDATES_RESOLVED, &ids,
-		       &(struct ar_ev_routing_candidates_resolved){
-			       .candidate_count = (int64_t)r->usable,
-			       .candidates = ar_routing_candidates(d, r),
-			       .excluded = ar_routing_excluded(d, r),
-			       .hard_constraints = ar_routing_constraints(d, &p->need),
-			       .preferences = { &model, !ar_str_absent(model.model) },
-			       .single_candidate = r->usable == 1,
-			       .gaps = &gaps });
+	ar_turn_emit(d, turn, AR_EV_ROUTING_CANDIDATES_RESOLVED,
+		     &(struct ar_ev_routing_candidates_resolved){
+			     .candidate_count = (int64_t)r->usable,
+			     .candidates = ar_routing_candidates(d, r),
+			     .excluded = ar_routing_excluded(d, r),
+			     .hard_constraints = ar_routing_constraints(d, &p->need),
+			     .preferences = { &model, !ar_str_absent(model.model) },
+			     .single_candidate = r->usable == 1,
+			     .gaps = &gaps });
 }
 
 /* Why the model that the turn names is not the one; absent when it is, or when it names none. */
@@ -191,44 +187,40 @@ static struct ar_str gap_of(struct ar_decision *d, const struct profile *p, cons
 static void say_single(struct ar_decision *d, const struct ar_turn *turn, const struct profile *p,
 		       const struct ar_routing *r, const struct verdict *v)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	const struct ar_shape_route_cost cost = { .state = ar_routing_price(r->choice.entry) };
 	const struct ar_shape_route_limit limit = ar_routing_limits(d, &r->choice);
 
-	ar_decide_emit(d, AR_EV_ROUTING_SINGLE_CANDIDATE, &ids,
-		       &(struct ar_ev_routing_single_candidate){ .candidate_count = 1,
-								 .selected_model = r->choice.name,
-								 .decision_source = v->source,
-								 .decision_reason = v->reason,
-								 .capability_gap = gap_of(d, p, r),
-								 .cost_state = &cost,
-								 .limit_state = &limit,
-								 .task_kind = AR_STR("chat") });
+	ar_turn_emit(d, turn, AR_EV_ROUTING_SINGLE_CANDIDATE,
+		     &(struct ar_ev_routing_single_candidate){ .candidate_count = 1,
+							       .selected_model = r->choice.name,
+							       .decision_source = v->source,
+							       .decision_reason = v->reason,
+							       .capability_gap = gap_of(d, p, r),
+							       .cost_state = &cost,
+							       .limit_state = &limit,
+							       .task_kind = AR_STR("chat") });
 }
 
 static void say_decided(struct ar_decision *d, const struct ar_turn *turn, const struct profile *p,
 			const struct ar_routing *r, const struct verdict *v)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	const struct ar_shape_route_limit limit = ar_routing_limits(d, &r->choice);
 
-	ar_decide_emit(d, AR_EV_ROUTING_DECIDED, &ids,
-		       &(struct ar_ev_routing_decided){
-			       .routing_mode = r->usable == 1
-						       ? AR_ROUTING_DECIDED_ROUTING_MODE_SINGLE_CANDIDATE
-						       : AR_ROUTING_DECIDED_ROUTING_MODE_MULTI_CANDIDATE,
-			       .decision_source = v->source,
-			       .decision_reason = v->reason,
-			       .selected_provider = r->choice.entry->provider,
-			       .selected_model = r->choice.name,
-			       .requested_provider =
-				       r->requested ? r->requested->entry->provider : AR_STR(""),
-			       .requested_model = ar_str_absent(p->need.model) ? AR_STR("") : p->need.model,
-			       .candidate_count = (int64_t)r->usable,
-			       .fallback_chain = p->need.may_fall_back ? ar_routing_chain(d, r)
-								       : (struct ar_texts){ 0 },
-			       .capability_gap = gap_of(d, p, r),
-			       .limit_state_snapshot = &limit });
+	ar_turn_emit(d, turn, AR_EV_ROUTING_DECIDED,
+		     &(struct ar_ev_routing_decided){
+			     .routing_mode = r->usable == 1 ? AR_ROUTING_DECIDED_ROUTING_MODE_SINGLE_CANDIDATE
+							    : AR_ROUTING_DECIDED_ROUTING_MODE_MULTI_CANDIDATE,
+			     .decision_source = v->source,
+			     .decision_reason = v->reason,
+			     .selected_provider = r->choice.entry->provider,
+			     .selected_model = r->choice.name,
+			     .requested_provider = r->requested ? r->requested->entry->provider : AR_STR(""),
+			     .requested_model = ar_str_absent(p->need.model) ? AR_STR("") : p->need.model,
+			     .candidate_count = (int64_t)r->usable,
+			     .fallback_chain =
+				     p->need.may_fall_back ? ar_routing_chain(d, r) : (struct ar_texts){ 0 },
+			     .capability_gap = gap_of(d, p, r),
+			     .limit_state_snapshot = &limit });
 }
 
 /* ---- nobody can answer ---- */
@@ -314,15 +306,14 @@ static struct ar_str why_not_possible(struct ar_decision *d, const struct profil
 static void not_possible(struct ar_decision *d, struct ar_turn *turn, const struct profile *p,
 			 const struct ar_routing *r)
 {
-	struct ar_ids ids = ar_ids_turn(d, turn);
 	struct ar_str reason = why_not_possible(d, p, r);
 
-	ar_decide_emit(d, AR_EV_ROUTING_NOT_POSSIBLE, &ids,
-		       &(struct ar_ev_routing_not_possible){ .reason = reason,
-							     .excluded = ar_routing_excluded(d, r),
-							     .hard_constraints =
-								     ar_routing_constraints(d, &p->need),
-							     .requires_user_override = r->usable > 0 });
+	ar_turn_emit(d, turn, AR_EV_ROUTING_NOT_POSSIBLE,
+		     &(struct ar_ev_routing_not_possible){ .reason = reason,
+							   .excluded = ar_routing_excluded(d, r),
+							   .hard_constraints =
+								   ar_routing_constraints(d, &p->need),
+							   .requires_user_override = r->usable > 0 });
 	if (r->count == 0)
 		no_model(d, turn);
 	else if (lacks_only_credentials(r))

@@ -298,14 +298,13 @@ static ar_usec backoff(const struct ar_policy *policy, int64_t attempt, int64_t 
 static void wait_for_retry(struct ar_decision *d, const struct ar_turn *turn)
 {
 	const struct ar_model_result *end = d->input->model_done.end;
-	struct ar_ids ids = ar_ids_turn(d, turn);
 
-	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){ .phase = AR_STR("retrying"),
-						   .title = ar_arena_fmt(d->arena,
-									 "Attempt %lld failed, trying again",
-									 (long long)turn->attempt),
-						   .detail = end->message });
+	ar_turn_emit(d, turn, AR_EV_RUN_STATUS,
+		     &(struct ar_ev_run_status){ .phase = AR_STR("retrying"),
+						 .title = ar_arena_fmt(d->arena,
+								       "Attempt %lld failed, trying again",
+								       (long long)turn->attempt),
+						 .detail = end->message });
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, "model_failed", "retrying",
 			 turn);
 	ar_decide_wake(d, AR_IN_RETRY_DUE, turn->id,
