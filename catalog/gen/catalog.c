@@ -48,6 +48,10 @@ static const char *const ar_action_record_on_timeout_names[] = { NULL, "deny", "
 const struct ar_enum_desc ar_action_record_on_timeout_desc = { "action_record_on_timeout", ar_action_record_on_timeout_names, 4 };
 static const char *const ar_setting_row_origin_names[] = { NULL, "default", "file", "environment", "command_line", "host" };
 const struct ar_enum_desc ar_setting_row_origin_desc = { "setting_row_origin", ar_setting_row_origin_names, 6 };
+static const char *const ar_artifact_record_change_names[] = { NULL, "produced", "updated", "consumed", "observed" };
+const struct ar_enum_desc ar_artifact_record_change_desc = { "artifact_record_change", ar_artifact_record_change_names, 5 };
+static const char *const ar_artifact_record_state_names[] = { NULL, "available", "unavailable", "deleted", "unknown" };
+const struct ar_enum_desc ar_artifact_record_state_desc = { "artifact_record_state", ar_artifact_record_state_names, 5 };
 static const char *const ar_thread_started_reason_names[] = { NULL, "new", "branch", "delegate", "parallel" };
 const struct ar_enum_desc ar_thread_started_reason_desc = { "thread_started_reason", ar_thread_started_reason_names, 5 };
 static const char *const ar_turn_completed_status_names[] = { NULL, "completed" };
@@ -92,6 +96,8 @@ static const char *const ar_queue_changed_change_names[] = { NULL, "enqueued", "
 const struct ar_enum_desc ar_queue_changed_change_desc = { "queue_changed_change", ar_queue_changed_change_names, 9 };
 static const char *const ar_artifact_changed_change_names[] = { NULL, "produced", "updated", "consumed", "observed" };
 const struct ar_enum_desc ar_artifact_changed_change_desc = { "artifact_changed_change", ar_artifact_changed_change_names, 5 };
+static const char *const ar_artifact_changed_state_names[] = { NULL, "available", "unavailable", "deleted", "unknown" };
+const struct ar_enum_desc ar_artifact_changed_state_desc = { "artifact_changed_state", ar_artifact_changed_state_names, 5 };
 static const char *const ar_evidence_changed_kind_names[] = { NULL, "pack", "replay", "review", "trace", "verification" };
 const struct ar_enum_desc ar_evidence_changed_kind_desc = { "evidence_changed_kind", ar_evidence_changed_kind_names, 6 };
 static const char *const ar_permission_evaluated_decision_names[] = { NULL, "allow", "deny", "ask", "sandboxed", "unavailable" };
@@ -507,9 +513,15 @@ static const struct ar_field_desc ar_shape_result_ref_fields[] = {
 	{ "versionId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_result_ref, version_id), NULL, { 0, false },
 	  "Version of the artifact.", NULL },
 	{ "kind", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_result_ref, kind), NULL, { 0, false },
-	  "Kind of the evidence.", NULL },
+	  "Kind of the evidence, or of the artifact.", NULL },
+	{ "previewRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_result_ref, preview_ref), NULL, { 0, false },
+	  "Where a preview of the artifact is.", NULL },
+	{ "diffRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_result_ref, diff_ref), NULL, { 0, false },
+	  "Where the difference to the version before is.", NULL },
+	{ "validationIssueCount", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_result_ref, validation_issue_count), NULL, { 0, false },
+	  "Faults found in the artifact.", NULL },
 };
-const struct ar_struct_desc ar_shape_result_ref_desc = { ar_shape_result_ref_fields, 3, sizeof(struct ar_shape_result_ref), NULL, 0, true, offsetof(struct ar_shape_result_ref, extra_), offsetof(struct ar_shape_result_ref, text_) };
+const struct ar_struct_desc ar_shape_result_ref_desc = { ar_shape_result_ref_fields, 6, sizeof(struct ar_shape_result_ref), NULL, 0, true, offsetof(struct ar_shape_result_ref, extra_), offsetof(struct ar_shape_result_ref, text_) };
 
 static const struct ar_field_desc ar_shape_relationship_fields[] = {
 	{ "sourceId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_relationship, source_id), NULL, { 0, false },
@@ -1717,6 +1729,46 @@ static const struct ar_field_desc ar_shape_setting_row_fields[] = {
 };
 const struct ar_struct_desc ar_shape_setting_row_desc = { ar_shape_setting_row_fields, 5, sizeof(struct ar_shape_setting_row), NULL, 0, true, offsetof(struct ar_shape_setting_row, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_artifact_record_fields[] = {
+	{ "artifactId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_artifact_record, artifact_id), NULL, { 0, false },
+	  "The artifact: the same over its versions.", NULL },
+	{ "kind", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_artifact_record, kind), NULL, { 0, false },
+	  "file, or what its producer calls it.", NULL },
+	{ "path", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_artifact_record, path), NULL, { 0, false },
+	  "Of a file: relative to the folder of the session.", NULL },
+	{ "versionId", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_shape_artifact_record, version_id), NULL, { 0, false },
+	  "The version; of an artifact its newest one.", NULL },
+	{ "readRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_shape_artifact_record, read_ref), NULL, { 0, false },
+	  "Where it can be read; the id of the artifact when it is not stored.", NULL },
+	{ "previewRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_artifact_record, preview_ref), NULL, { 0, false },
+	  "Where a preview is stored.", NULL },
+	{ "diffRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_artifact_record, diff_ref), NULL, { 0, false },
+	  "Where the difference to the version before is stored.", NULL },
+	{ "validationIssueCount", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_artifact_record, validation_issue_count), NULL, { 0, false },
+	  "Faults found in it.", NULL },
+	{ "change", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_artifact_record, change), &ar_artifact_record_change_desc, { 0, false },
+	  "What happened.", NULL },
+	{ "versions", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_artifact_record, versions), NULL, { 0, false },
+	  "How many versions there were up to this one.", NULL },
+	{ "state", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_artifact_record, state), &ar_artifact_record_state_desc, { 0, false },
+	  "Whether it can be read; unknown when its bytes are with another service.", NULL },
+	{ "sizeBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_artifact_record, size_bytes), NULL, { 0, false },
+	  "Its size.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_artifact_record, thread_id), NULL, { 0, false },
+	  "Thread that changed it.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_artifact_record, turn_id), NULL, { 0, false },
+	  "Turn that changed it.", NULL },
+	{ "toolCallId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_artifact_record, tool_call_id), NULL, { 0, false },
+	  "Call that changed it.", NULL },
+	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_artifact_record, task_id), NULL, { 0, false },
+	  "Task that changed it.", NULL },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_artifact_record, sequence), NULL, { 0, false },
+	  "Sequence of the artifact.changed fact.", NULL },
+	{ "updatedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_artifact_record, updated_at), NULL, { 0, false },
+	  "When it changed.", NULL },
+};
+const struct ar_struct_desc ar_shape_artifact_record_desc = { ar_shape_artifact_record_fields, 18, sizeof(struct ar_shape_artifact_record), NULL, 0, true, offsetof(struct ar_shape_artifact_record, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_input_snapshot_fields[] = {
 	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_input_snapshot, input_ref), NULL, { 0, false },
 	  "The message.", NULL },
@@ -2624,7 +2676,7 @@ static const struct ar_field_desc ar_ev_artifact_changed_fields[] = {
 	{ "change", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_artifact_changed, change), &ar_artifact_changed_change_desc, { 0, false },
 	  "What happened.", NULL },
 	{ "readRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_ev_artifact_changed, read_ref), NULL, { 0, false },
-	  "Where it can be read.", NULL },
+	  "Where it can be read; the id of the artifact when this version is not stored.", NULL },
 	{ "versionId", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_ev_artifact_changed, version_id), NULL, { 0, false },
 	  "Its version.", NULL },
 	{ "previewRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_artifact_changed, preview_ref), NULL, { 0, false },
@@ -2635,6 +2687,14 @@ static const struct ar_field_desc ar_ev_artifact_changed_fields[] = {
 	  "Faults found in it.", NULL },
 	{ "producer", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_artifact_changed, producer), NULL, { 0, false },
 	  "What made it.", &ar_shape_party_desc },
+	{ "kind", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_artifact_changed, kind), NULL, { 0, false },
+	  "file, or what its producer calls it.", NULL },
+	{ "path", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_ev_artifact_changed, path), NULL, { 0, false },
+	  "Of a file: relative to the folder of the session, cut if it is longer.", NULL },
+	{ "state", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_ev_artifact_changed, state), &ar_artifact_changed_state_desc, { 0, false },
+	  "Whether this version can be read; unknown when its bytes are with another service.", NULL },
+	{ "sizeBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_artifact_changed, size_bytes), NULL, { 0, false },
+	  "Its size.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_evidence_changed_fields[] = {
@@ -5541,6 +5601,44 @@ static const struct ar_field_desc ar_cmd_list_audit_out_fields[] = {
 	  "Cursor of the next page; absent at the end. A page with a cursor may have fewer entries than limit, or none.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_list_artifacts_in_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_list_artifacts_in, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_list_artifacts_in, turn_id), NULL, { 0, false },
+	  "Only those that this turn changed.", NULL },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_artifacts_in, cursor), NULL, { 0, false },
+	  "nextCursor of the previous page.", NULL },
+	{ "limit", AR_F_INT, false, false, false, 0, 1000, offsetof(struct ar_cmd_list_artifacts_in, limit), NULL, { 0, false },
+	  "Most records to return.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_list_artifacts_out_fields[] = {
+	{ "artifacts", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_artifacts_out, artifacts), NULL, { 0, false },
+	  "Their records.", &ar_shape_artifact_record_desc },
+	{ "nextCursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_artifacts_out, next_cursor), NULL, { 0, false },
+	  "Cursor of the next page; absent at the end.", NULL },
+	{ "omitted", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_list_artifacts_out, omitted), NULL, { 0, false },
+	  "Older artifacts that are not listed any more.", NULL },
+	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_list_artifacts_out, as_of_sequence), NULL, { 0, false },
+	  "Sequence up to which the answer is valid.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_get_artifact_in_fields[] = {
+	{ "artifactId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_get_artifact_in, artifact_id), NULL, { 0, false },
+	  "The artifact.", NULL },
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_get_artifact_in, session_id), NULL, { 0, false },
+	  "Session it belongs to, if the id does not contain it.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_get_artifact_out_fields[] = {
+	{ "artifact", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_artifact_out, artifact), NULL, { 0, false },
+	  "Its record.", &ar_shape_artifact_record_desc },
+	{ "versions", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_artifact_out, versions), NULL, { 0, false },
+	  "Its versions that are still known, newest first, at most 50.", &ar_shape_artifact_record_desc },
+	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_get_artifact_out, as_of_sequence), NULL, { 0, false },
+	  "Sequence up to which the answer is valid.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -5952,7 +6050,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_ARTIFACT_CHANGED] = { AR_EV_ARTIFACT_CHANGED, "artifact.changed", "artifact",
 	  "An artifact was produced, updated, used or noticed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_ARTIFACT, 0, NULL,
-	  { ar_ev_artifact_changed_fields, 7, sizeof(struct ar_ev_artifact_changed), NULL, 0, false, 0, 0 } },
+	  { ar_ev_artifact_changed_fields, 11, sizeof(struct ar_ev_artifact_changed), NULL, 0, false, 0, 0 } },
 	[AR_EV_EVIDENCE_CHANGED] = { AR_EV_EVIDENCE_CHANGED, "evidence.changed", "evidence",
 	  "Evidence, a replay, a review or a verification was exported or noticed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_EVIDENCE, 0, NULL,
@@ -6852,6 +6950,22 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_INVALID_INPUT, AR_ERR_INVALID_CURSOR, AR_ERR_STORAGE_UNAVAILABLE }, 3,
 	  NULL, 0, 200, "/v1/audit", "extension (who did what must be shown to an auditor)" },
+	[AR_CMD_LIST_ARTIFACTS] = { AR_CMD_LIST_ARTIFACTS, "list_artifacts",
+	  "List artifacts of a session, newest change first: the newest 512; older ones are facts in the log.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_list_artifacts_in_fields, 4, sizeof(struct ar_cmd_list_artifacts_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_list_artifacts_out_fields, 4, sizeof(struct ar_cmd_list_artifacts_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_TURN_NOT_FOUND, AR_ERR_INVALID_CURSOR }, 3,
+	  NULL, 0, 200, "/v1/sessions/{sessionId}/artifacts", "extension (artifact.changed is read per event)" },
+	[AR_CMD_GET_ARTIFACT] = { AR_CMD_GET_ARTIFACT, "get_artifact",
+	  "Read an artifact and its newest versions.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_get_artifact_in_fields, 2, sizeof(struct ar_cmd_get_artifact_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_get_artifact_out_fields, 3, sizeof(struct ar_cmd_get_artifact_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_ARTIFACT_NOT_FOUND, AR_ERR_SESSION_NOT_FOUND }, 2,
+	  NULL, 0, 200, "/v1/artifacts/{artifactId}", "extension (artifact.changed is read per event)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -7117,6 +7231,8 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	  "A different person must approve this: an identified person who did not give the work." },
 	[AR_ERR_ALREADY_APPROVED] = { "already_approved", 409, -32003, false,
 	  "This person has approved already; other people must approve." },
+	[AR_ERR_ARTIFACT_NOT_FOUND] = { "artifact_not_found", 404, -32002, false,
+	  "No artifact has this id, or it left the list; list the artifacts of the session." },
 };
 
 const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {

@@ -247,6 +247,8 @@ enum ar_command {
 	AR_CMD_SEE_ACTION = 73,
 	AR_CMD_GET_SETTINGS = 74,
 	AR_CMD_LIST_AUDIT = 75,
+	AR_CMD_LIST_ARTIFACTS = 76,
+	AR_CMD_GET_ARTIFACT = 77,
 	AR_CMD_COUNT,
 };
 
@@ -451,6 +453,7 @@ enum ar_error_code {
 	AR_ERR_OUTCOME_UNKNOWN = 123,
 	AR_ERR_OTHER_PERSON_NEEDED = 124,
 	AR_ERR_ALREADY_APPROVED = 125,
+	AR_ERR_ARTIFACT_NOT_FOUND = 126,
 	AR_ERR_COUNT,
 };
 
@@ -744,6 +747,20 @@ enum ar_setting_row_origin {
 	AR_SETTING_ROW_ORIGIN_HOST = 5,
 };
 
+enum ar_artifact_record_change {
+	AR_ARTIFACT_RECORD_CHANGE_PRODUCED = 1,
+	AR_ARTIFACT_RECORD_CHANGE_UPDATED = 2,
+	AR_ARTIFACT_RECORD_CHANGE_CONSUMED = 3,
+	AR_ARTIFACT_RECORD_CHANGE_OBSERVED = 4,
+};
+
+enum ar_artifact_record_state {
+	AR_ARTIFACT_RECORD_STATE_AVAILABLE = 1,
+	AR_ARTIFACT_RECORD_STATE_UNAVAILABLE = 2,
+	AR_ARTIFACT_RECORD_STATE_DELETED = 3,
+	AR_ARTIFACT_RECORD_STATE_UNKNOWN = 4,
+};
+
 enum ar_thread_started_reason {
 	AR_THREAD_STARTED_REASON_NEW = 1,
 	AR_THREAD_STARTED_REASON_BRANCH = 2,
@@ -896,6 +913,13 @@ enum ar_artifact_changed_change {
 	AR_ARTIFACT_CHANGED_CHANGE_UPDATED = 2,
 	AR_ARTIFACT_CHANGED_CHANGE_CONSUMED = 3,
 	AR_ARTIFACT_CHANGED_CHANGE_OBSERVED = 4,
+};
+
+enum ar_artifact_changed_state {
+	AR_ARTIFACT_CHANGED_STATE_AVAILABLE = 1,
+	AR_ARTIFACT_CHANGED_STATE_UNAVAILABLE = 2,
+	AR_ARTIFACT_CHANGED_STATE_DELETED = 3,
+	AR_ARTIFACT_CHANGED_STATE_UNKNOWN = 4,
 };
 
 enum ar_evidence_changed_kind {
@@ -1789,6 +1813,9 @@ struct ar_shape_result_ref { /* result_ref */
 	struct ar_str ref; /* string */
 	struct ar_str version_id; /* string? */
 	struct ar_str kind; /* string? */
+	struct ar_str preview_ref; /* ref? */
+	struct ar_str diff_ref; /* ref? */
+	struct ar_opt_int validation_issue_count; /* int? */
 	struct ar_str text_; /* instead of the members */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
@@ -2968,6 +2995,33 @@ struct ar_shape_setting_row_list {
 	size_t count;
 };
 
+struct ar_shape_artifact_record { /* artifact_record */
+	struct ar_str artifact_id; /* string */
+	struct ar_str kind; /* string */
+	struct ar_str path; /* string? */
+	struct ar_str version_id; /* string */
+	struct ar_str read_ref; /* ref */
+	struct ar_str preview_ref; /* ref? */
+	struct ar_str diff_ref; /* ref? */
+	struct ar_opt_int validation_issue_count; /* int? */
+	int change; /* enum */
+	int64_t versions; /* int */
+	int state; /* enum */
+	struct ar_opt_int size_bytes; /* int? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str tool_call_id; /* string? */
+	struct ar_str task_id; /* string? */
+	int64_t sequence; /* int */
+	ar_usec updated_at; /* time */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_artifact_record_list {
+	const struct ar_shape_artifact_record *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_input_snapshot { /* input_snapshot */
 	struct ar_str input_ref; /* ref? */
 	struct ar_str workspace_id; /* string? */
@@ -3547,6 +3601,10 @@ struct ar_ev_artifact_changed { /* artifact.changed */
 	struct ar_str diff_ref; /* ref? */
 	struct ar_opt_int validation_issue_count; /* int? */
 	const struct ar_shape_party *producer; /* object? */
+	struct ar_str kind; /* string? */
+	struct ar_str path; /* string? */
+	int state; /* enum? */
+	struct ar_opt_int size_bytes; /* int? */
 };
 
 struct ar_ev_evidence_changed { /* evidence.changed */
@@ -5323,6 +5381,31 @@ struct ar_cmd_list_audit_out { /* list_audit, result */
 	struct ar_str next_cursor; /* string? */
 };
 
+struct ar_cmd_list_artifacts_in { /* list_artifacts, input */
+	struct ar_str session_id; /* string */
+	struct ar_str turn_id; /* string? */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int limit; /* int? */
+};
+
+struct ar_cmd_list_artifacts_out { /* list_artifacts, result */
+	struct ar_shape_artifact_record_list artifacts; /* array */
+	struct ar_str next_cursor; /* string? */
+	int64_t omitted; /* int */
+	int64_t as_of_sequence; /* int */
+};
+
+struct ar_cmd_get_artifact_in { /* get_artifact, input */
+	struct ar_str artifact_id; /* string */
+	struct ar_str session_id; /* string? */
+};
+
+struct ar_cmd_get_artifact_out { /* get_artifact, result */
+	const struct ar_shape_artifact_record *artifact; /* object */
+	struct ar_shape_artifact_record_list versions; /* array */
+	int64_t as_of_sequence; /* int */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -5345,6 +5428,8 @@ extern const struct ar_enum_desc ar_action_escalation_state_desc;
 extern const struct ar_enum_desc ar_action_record_status_desc;
 extern const struct ar_enum_desc ar_action_record_on_timeout_desc;
 extern const struct ar_enum_desc ar_setting_row_origin_desc;
+extern const struct ar_enum_desc ar_artifact_record_change_desc;
+extern const struct ar_enum_desc ar_artifact_record_state_desc;
 extern const struct ar_enum_desc ar_thread_started_reason_desc;
 extern const struct ar_enum_desc ar_turn_completed_status_desc;
 extern const struct ar_enum_desc ar_turn_failed_status_desc;
@@ -5367,6 +5452,7 @@ extern const struct ar_enum_desc ar_action_required_on_timeout_desc;
 extern const struct ar_enum_desc ar_action_resolved_decision_source_desc;
 extern const struct ar_enum_desc ar_queue_changed_change_desc;
 extern const struct ar_enum_desc ar_artifact_changed_change_desc;
+extern const struct ar_enum_desc ar_artifact_changed_state_desc;
 extern const struct ar_enum_desc ar_evidence_changed_kind_desc;
 extern const struct ar_enum_desc ar_permission_evaluated_decision_desc;
 extern const struct ar_enum_desc ar_permission_evaluated_decision_source_desc;
@@ -5542,6 +5628,7 @@ extern const struct ar_struct_desc ar_shape_action_record_desc;
 extern const struct ar_struct_desc ar_shape_reason_desc;
 extern const struct ar_struct_desc ar_shape_token_record_desc;
 extern const struct ar_struct_desc ar_shape_setting_row_desc;
+extern const struct ar_struct_desc ar_shape_artifact_record_desc;
 extern const struct ar_struct_desc ar_shape_input_snapshot_desc;
 extern const struct ar_struct_desc ar_shape_read_model_repair_desc;
 extern const struct ar_struct_desc ar_shape_environment_sandbox_desc;

@@ -137,6 +137,7 @@ static void write_answer(const struct ar_files_work *w, struct ar_buf *out)
 	if (!ar_files_failed(w) && !ar_str_absent(w->image.mime))
 		write_image(&j, &w->image);
 	ar_jw_mraw(&j, "changes", w->changes);
+	ar_jw_mraw(&j, "versions", w->versions);
 	ar_jw_close(&j);
 }
 

@@ -2,9 +2,9 @@
  * program agent-files is this behind a pair of pipes; the daemon looks at the table alone.
  *
  * Request: {"tool","args","workspace","maxBytes","maxMs"}. Answer:
- * {"outcome","text","image","category","message","advice","changes"}, outcome the number of an enum
- * ar_tool_outcome. Three more tools are in no table and offered to no model: `undo`, with args {"changes"} as
- * an answer had them, `repositories`, and `quarantine` with args {"path"}. */
+ * {"outcome","text","image","category","message","advice","changes","versions"}, outcome the number of an
+ * enum ar_tool_outcome. Three more tools are in no table and offered to no model: `undo`, with args
+ * {"changes"} as an answer had them, `repositories`, and `quarantine` with args {"path"}. */
 #ifndef AR_FILES_FILES_H
 #define AR_FILES_FILES_H
 

@@ -7,8 +7,8 @@ import { isOfficialType, validateCommandResult, validateSnapshot } from '../lib/
 
 const NOBODY = `sess_${'0'.repeat(26)}`;
 const BUILT = ['ack_events', 'append_task_progress', 'archive_task', 'cancel_task', 'compact_thread', 'complete_task', 'connect_channel',
-	'create_session', 'create_task', 'create_token', 'evaluate_permission', 'explain', 'fail_task', 'fork_thread', 'get_execution_environment',
-	'get_session', 'get_settings', 'get_task', 'get_thread_read', 'get_tool_inventory', 'interrupt_turn', 'link_tasks', 'list_actions', 'list_audit', 'list_sessions', 'list_tasks',
+	'create_session', 'create_task', 'create_token', 'evaluate_permission', 'explain', 'fail_task', 'fork_thread', 'get_artifact', 'get_execution_environment',
+	'get_session', 'get_settings', 'get_task', 'get_thread_read', 'get_tool_inventory', 'interrupt_turn', 'link_tasks', 'list_actions', 'list_artifacts', 'list_audit', 'list_sessions', 'list_tasks',
 	'list_tokens', 'pause_task', 'post_channel_message', 'promote_queued_turn', 'read_output', 'reconnect_channel', 'remove_queued_turn',
 	'report_tool_result', 'resolve_permission', 'respond_action', 'resume_task', 'resume_thread', 'retry_task', 'revoke_token', 'rollback_thread',
 	'rotate_token', 'see_action', 'set_policy', 'start_task', 'steer_turn', 'submit_turn', 'subscribe_events', 'terminate_process', 'unlink_tasks',
@@ -59,8 +59,18 @@ test('the built commands are exactly those that answer', () => {
 	assert.deepEqual(commands.filter((c) => c.isBuilt).map((c) => c.name).sort(), BUILT);
 });
 
+/** One that a task names, in a session of its own. */
+async function newArtifact() {
+	const { sessionId } = await ok(rt, 'create_session', {});
+	const { taskId } = await ok(rt, 'create_task', { sessionId, objective: 'report' });
+	const artifactId = `artifact_${sessionId.slice(5)}_report`;
+	await ok(rt, 'start_task', { taskId, worker: { kind: 'worker', id: 'w' } });
+	await ok(rt, 'complete_task', { taskId, acceptance: [], artifacts: [{ ref: artifactId, versionId: 'v1' }] });
+	return artifactId;
+}
+
 test('every GET route answers like its POST', async () => {
-	const ids = { sessionId: session.sessionId, threadId: session.threadId, taskId: session.taskId, outputRef: session.outputRef, id: session.taskId };
+	const ids = { artifactId: await newArtifact(), sessionId: session.sessionId, threadId: session.threadId, taskId: session.taskId, outputRef: session.outputRef, id: session.taskId };
 	for (const { name, get: route, isBuilt } of commands.filter((c) => c.get && c.name !== 'subscribe_events')) {
 		const path = route.replace(/\{(\w+)\}/g, (_, id) => ids[id] ?? 'x');
 		const answer = await get(path);

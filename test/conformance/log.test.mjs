@@ -467,8 +467,9 @@ test('OPEN-07 ST-21 a lost attempt validates and is still told apart', async () 
 
 test('RM-25 RM-26 RM-28 what this runtime cannot tell is called unavailable or not_applicable', async () => {
 	const s = await get('get_session');
-	for (const name of ['telemetrySummary', 'artifactSummary', 'benchmarkSummary']) assert.equal(s[name].state, 'unavailable', name);
+	for (const name of ['telemetrySummary', 'benchmarkSummary']) assert.equal(s[name].state, 'unavailable', name);
 	assert.deepEqual(s.toolInventory, { state: 'available', command: 'get_tool_inventory' });
+	assert.deepEqual([s.artifactSummary.state, s.artifactSummary.count, s.artifactSummary.artifacts], ['available', 0, []], 'no call of this session changes a file');
 	assert.ok((await ok(w.rt, s.toolInventory.command, { sessionId })).tools, 'and so it is');
 	assert.equal(s.tasks[0].deliveryState.state, 'not_applicable');
 });

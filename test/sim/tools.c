@@ -2,6 +2,8 @@
  * source is told of an end is checked: all that the process wrote, in the order it wrote it. */
 #include "sim.h"
 
+#include <stdio.h>
+
 struct sim_tool_call {
 	struct ar_list node;
 	struct sim_actor actor;
@@ -37,10 +39,19 @@ static void end(struct sim_tool_call *c)
 {
 	struct ar_tool_call *call = c->call;
 	struct ar_tool_result r = c->result;
-	char text[64];
+	unsigned long long now = (unsigned long long)c->sim->now;
+	struct ar_tool_artifact file = { .change = now % 5 ? AR_TOOL_MODIFIED : AR_TOOL_DELETED };
+	char text[64], path[16], version[65];
 
 	memcpy(text, c->text, sizeof(text));
 	r.text = ar_str_from(text);
+	snprintf(path, sizeof(path), "f%llu", now % 7);
+	snprintf(version, sizeof(version), "%064llx", now);
+	file.path = ar_str_from(path);
+	file.version = ar_str_from(version);
+	file.content = now % 3 ? r.text : AR_STR_NONE;
+	r.artifacts = &file;
+	r.artifact_count = 1;
 	sim_say(c->sim, "tool", "%.*s ends with outcome %d", AR_STR_ARG(call->tool_call_id), (int)r.outcome);
 	call->source_state = NULL;
 	call_free(c);

@@ -116,6 +116,22 @@ struct ar_tool_image {
 	struct ar_str mime, data; /* data in base64 */
 };
 
+enum ar_tool_change {
+	AR_TOOL_CREATED = 1,
+	AR_TOOL_MODIFIED,
+	AR_TOOL_DELETED,
+};
+
+/* A file as a call left it. */
+struct ar_tool_artifact {
+	struct ar_str path; /* from the workspace; the same file always has the same one */
+	enum ar_tool_change change;
+	struct ar_str version; /* SHA-256 of the file in hex; absent when it was deleted */
+	struct ar_str content; /* its bytes; absent: they are not kept */
+	struct ar_str diff; /* to what was there before, unified; absent: none */
+	int64_t size; /* of the file */
+};
+
 struct ar_tool_result {
 	enum ar_tool_outcome outcome;
 	struct ar_str text; /* what the model reads; of an error too, when the tool said something */
@@ -129,6 +145,9 @@ struct ar_tool_result {
 	/* Files that it changed, with what was there before: JSON array of
 	 * {"path","kind","before","encoding","beforeHash","afterHash","mode"}; absent: none. */
 	struct ar_str changes;
+	/* The same files as they are now. */
+	const struct ar_tool_artifact *artifacts;
+	size_t artifact_count;
 	/* The boundary it ran in, when it was no process of its own: the members of struct ar_process_ready;
 	 * NULL: none. And what it tried to cross. */
 	const struct ar_process_ready *boundary;

@@ -28,6 +28,8 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_REVOKE_TOKEN] = ar_query_revoke_token,
 	[AR_CMD_GET_SETTINGS] = ar_query_get_settings,
 	[AR_CMD_LIST_AUDIT] = ar_query_list_audit,
+	[AR_CMD_LIST_ARTIFACTS] = ar_query_list_artifacts,
+	[AR_CMD_GET_ARTIFACT] = ar_query_get_artifact,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,

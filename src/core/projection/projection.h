@@ -36,6 +36,21 @@ void ar_projection_action(const struct ar_session *s, const struct ar_action *a,
 /* One process: a line of a thread's processes, and of get_execution_environment. */
 struct ar_shape_process_record ar_projection_process(const struct ar_process_record *p);
 
+/* A page of the artifacts, newest change first, as an array; returns the sequence of the last one when more
+ * follow, else 0. */
+struct ar_artifact_page {
+	int64_t before; /* sequence that they changed before */
+	size_t limit;
+	const struct ar_texts *of; /* only these; NULL: all */
+};
+int64_t ar_projection_artifact_page(const struct ar_session *s, const struct ar_artifact_page *page,
+				    struct ar_jw *w);
+
+/* An artifact, then the versions that it replaced, newest first, at most so many in all; as an array. */
+void ar_projection_artifact_versions(const struct ar_session *s,
+				     const struct ar_shape_artifact_record *newest, size_t most,
+				     struct ar_jw *w);
+
 /* queue_snapshot of one thread. */
 void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w);
 

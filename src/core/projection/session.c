@@ -71,7 +71,7 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 			   struct ar_jw *w)
 {
 	static const char *const unavailable[] = { "telemetrySummary", "subagentJobSummary",
-						   "benchmarkSummary", "artifactSummary" };
+						   "benchmarkSummary" };
 
 	ar_jw_mstr(w, "schemaVersion", AR_STR(AR_SCHEMA_VERSION));
 	ar_jw_mstr(w, "runtimeId", runtime_id);
@@ -92,6 +92,7 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 	/* It depends on more than the session: who asks, and what the host has. */
 	ar_jw_mraw(w, "toolInventory",
 		   AR_STR("{\"state\":\"available\",\"command\":\"get_tool_inventory\"}"));
+	ar_projection_artifact_summary(s, thread, w);
 	ar_projection_channel_summary(s, w);
 	ar_projection_environment(s, w);
 	ar_jw_mraw(w, "evidenceRefs", AR_STR("[]"));

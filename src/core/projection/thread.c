@@ -241,6 +241,7 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_projection_processes(s, t, w);
 	ar_projection_channels(s, w);
 	ar_projection_outputs(t, w);
+	ar_projection_thread_artifacts(s, t, w);
 	not_built(w);
 	history(t, removed, w);
 	ar_jw_key(w, "contextBoundary");

@@ -11,6 +11,7 @@
  *
  * Restoring fills a new arena. That makes a snapshot the way to release the memory of a long session: after
  * the engine has stored one it continues with what it restores from it (commit.c, renew()). */
+#include "artifact/artifact.h"
 #include "channel/channel.h"
 #include "session.h"
 
@@ -408,6 +409,9 @@ static const struct ar_field_desc channel_fields[] = {
 static const struct ar_field_desc bridged_fields[] = {
 	STR(ar_bridged, action),
 };
+static const struct ar_field_desc artifact_fields[] = {
+	OBJECT(ar_artifact, record, artifact_record),
+};
 static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, id),
 	STR(ar_session, title),
@@ -429,6 +433,7 @@ static const struct ar_field_desc session_fields[] = {
 	OPT(ar_session, counters.process),
 	OPT(ar_session, counters.channel),
 	OPT(ar_session, declared_count),
+	OPT(ar_session, artifacts_left),
 	STR(ar_session, mode),
 	STR(ar_session, policy_ref),
 	STR(ar_session, environment_ref),
@@ -503,6 +508,7 @@ static const struct kind rule = KIND(ar_permission_rule, rule_fields);
 static const struct kind judged = KIND(ar_judged, judged_fields);
 static const struct kind output = KIND(ar_stored_output, output_fields);
 static const struct kind process_input = KIND(ar_process_input, process_input_fields);
+static const struct kind artifact = KIND(ar_artifact, artifact_fields);
 static const struct kind bridged = KIND(ar_bridged, bridged_fields);
 
 static const struct part task_parts[] = {
@@ -535,11 +541,17 @@ static const struct part channel_parts[] = { PART(ar_channel, open, LIST, &bridg
 static const struct kind channel = KIND_WITH_PARTS(ar_channel, channel);
 
 static const struct part session_parts[] = {
-	PART(ar_session, spent, INSIDE, &spent),	PART(ar_session, throttles, LIST, &throttle),
-	PART(ar_session, threads, LIST, &thread),	PART(ar_session, actions, LIST, &action),
-	PART(ar_session, grants, LIST, &grant),		PART(ar_session, rules, LIST, &rule),
-	PART(ar_session, processes, LIST, &process),	PART(ar_session, channels, LIST, &channel),
+	PART(ar_session, spent, INSIDE, &spent),
+	PART(ar_session, throttles, LIST, &throttle),
+	PART(ar_session, threads, LIST, &thread),
+	PART(ar_session, actions, LIST, &action),
+	PART(ar_session, grants, LIST, &grant),
+	PART(ar_session, rules, LIST, &rule),
+	PART(ar_session, processes, LIST, &process),
+	PART(ar_session, channels, LIST, &channel),
 	PART(ar_session, declared, FILLED_LIST, &task),
+	PART(ar_session, artifacts, FILLED_LIST, &artifact),
+	PART(ar_session, versions, FILLED_LIST, &artifact),
 };
 static const struct kind session = KIND_WITH_PARTS(ar_session, session);
 
@@ -690,9 +702,19 @@ static bool have_sheets(const struct ar_vec *tasks)
 	return true;
 }
 
+static bool have_records(const struct ar_vec *artifacts)
+{
+	for (size_t i = 0; i < artifacts->count; i++) {
+		if (!ar_artifact_at(artifacts, i))
+			return false;
+	}
+	return true;
+}
+
 enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot, struct ar_error *err)
 {
-	if (!read_item(s, snapshot, &session, s) || !have_sheets(&s->declared))
+	if (!read_item(s, snapshot, &session, s) || !have_sheets(&s->declared) ||
+	    !have_records(&s->artifacts) || !have_records(&s->versions))
 		return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
 			       AR_STR_ARG(s->session_key));
 	s->snapshot_head = s->head;

@@ -21,6 +21,8 @@
 #define AR_WINDOW_BOUNDARIES 10 /* newest compactions kept per thread, for rollback and branches */
 #define AR_WINDOW_ROUTES 3 /* newest turns per thread whose routing facts are kept whole */
 #define AR_THROTTLES_MAX 32 /* models that are passed over for now */
+#define AR_WINDOW_ARTIFACTS 512 /* newest kept per session */
+#define AR_WINDOW_VERSIONS 256 /* newest replaced versions of artifacts kept per session */
 #define AR_WINDOW_CONTEXT 400 /* newest messages kept per thread for the next request */
 
 /* Reasons of thread.updated that mean something to the fold. */
@@ -130,6 +132,9 @@ struct ar_session {
 	struct ar_vec grants; /* struct ar_grant (permission/) */
 	struct ar_vec channels; /* struct ar_channel (channel/): peers that follow it */
 	struct ar_vec processes; /* struct ar_process_record: all that run, the newest ended */
+	struct ar_vec artifacts; /* struct ar_artifact (artifact/), newest change last */
+	struct ar_vec versions; /* struct ar_artifact: those that newer ones replaced, newest last */
+	struct ar_opt_int artifacts_left; /* how many artifacts left the window */
 	struct ar_vec declared; /* struct ar_task with a sheet: all that are open, the newest ended */
 	struct ar_opt_int declared_count; /* ids of tasks that went to declared ones */
 	struct ar_str environment_ref, limits; /* of the newest boundary: content by ref, JSON object */

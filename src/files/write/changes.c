@@ -8,6 +8,7 @@
 #include "workspace.h"
 #include "write/put.h"
 #include "write/record.h"
+#include "write/versions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -218,7 +219,9 @@ bool ar_changes_commit(struct ar_changes *c)
 		if (!is_done)
 			ar_put_back(c, c->at[i - 1]);
 	}
-	if (is_done)
-		c->work->changes = ar_record_write(c);
-	return is_done;
+	if (!is_done)
+		return false;
+	c->work->changes = ar_record_write(c);
+	c->work->versions = ar_versions_write(c);
+	return true;
 }

@@ -19,21 +19,21 @@ struct ar_str ar_changes_hash(struct ar_arena *a, struct ar_str bytes)
 	return (struct ar_str){ text, 2 * AR_HASH_LEN };
 }
 
-static const char *kind_of(const struct ar_change *f)
+const char *ar_record_kind(const struct ar_change *f)
 {
 	if (!f->existed)
 		return "created";
 	return f->exists ? "modified" : "deleted";
 }
 
-static bool is_text(struct ar_str bytes)
+bool ar_record_is_text(struct ar_str bytes)
 {
 	return ar_str_is_utf8(bytes) && !memchr(bytes.p, '\0', bytes.len);
 }
 
 static void write_before(struct ar_jw *j, struct ar_arena *a, const struct ar_change *f)
 {
-	bool is_plain = is_text(f->before);
+	bool is_plain = ar_record_is_text(f->before);
 
 	ar_jw_mstr(j, "before", is_plain ? f->before : ar_base64(a, f->before));
 	ar_jw_mstr(j, "encoding", is_plain ? AR_STR("utf-8") : AR_STR("base64"));
@@ -45,7 +45,7 @@ static void write_change(struct ar_jw *j, struct ar_arena *a, const struct ar_ch
 {
 	ar_jw_open(j);
 	ar_jw_mstr(j, "path", ar_shown_path(a, f->path));
-	ar_jw_mstr(j, "kind", ar_str_from(kind_of(f)));
+	ar_jw_mstr(j, "kind", ar_str_from(ar_record_kind(f)));
 	if (f->existed)
 		write_before(j, a, f);
 	if (f->exists)

@@ -283,8 +283,14 @@ export interface ResultRef {
   ref: string;
   /** Version of the artifact. */
   versionId?: string;
-  /** Kind of the evidence. */
+  /** Kind of the evidence, or of the artifact. */
   kind?: string;
+  /** Where a preview of the artifact is. */
+  previewRef?: string;
+  /** Where the difference to the version before is. */
+  diffRef?: string;
+  /** Faults found in the artifact. */
+  validationIssueCount?: number;
   [extra: string]: unknown;
 }
 
@@ -846,6 +852,47 @@ export interface BenchmarkComparison {
   p0QcGateRegressionCount?: number;
   /** Decision of the caller. */
   decision?: string;
+  [extra: string]: unknown;
+}
+
+/** An artifact, or one version of it. */
+export interface ArtifactRecord {
+  /** The artifact: the same over its versions. */
+  artifactId: string;
+  /** file, or what its producer calls it. */
+  kind: string;
+  /** Of a file: relative to the folder of the session. */
+  path?: string;
+  /** The version; of an artifact its newest one. */
+  versionId: string;
+  /** Where it can be read; the id of the artifact when it is not stored. */
+  readRef: string;
+  /** Where a preview is stored. */
+  previewRef?: string;
+  /** Where the difference to the version before is stored. */
+  diffRef?: string;
+  /** Faults found in it. */
+  validationIssueCount?: number;
+  /** What happened. */
+  change: "produced" | "updated" | "consumed" | "observed";
+  /** How many versions there were up to this one. */
+  versions: number;
+  /** Whether it can be read; unknown when its bytes are with another service. */
+  state: "available" | "unavailable" | "deleted" | "unknown";
+  /** Its size. */
+  sizeBytes?: number;
+  /** Thread that changed it. */
+  threadId?: string;
+  /** Turn that changed it. */
+  turnId?: string;
+  /** Call that changed it. */
+  toolCallId?: string;
+  /** Task that changed it. */
+  taskId?: string;
+  /** Sequence of the artifact.changed fact. */
+  sequence: number;
+  /** When it changed. */
+  updatedAt: string;
   [extra: string]: unknown;
 }
 

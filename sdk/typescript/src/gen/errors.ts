@@ -251,7 +251,9 @@ export type ErrorCode =
   /** A different person must approve this: an identified person who did not give the work. */
   | "other_person_needed"
   /** This person has approved already; other people must approve. */
-  | "already_approved";
+  | "already_approved"
+  /** No artifact has this id, or it left the list; list the artifacts of the session. */
+  | "artifact_not_found";
 
 /** Whether the same call may succeed later, and the status that HTTP gives it, by code. */
 export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; readonly retryable: boolean } } = {
@@ -380,4 +382,5 @@ export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; reado
   outcome_unknown: { http: 503, retryable: true },
   other_person_needed: { http: 403, retryable: false },
   already_approved: { http: 409, retryable: false },
+  artifact_not_found: { http: 404, retryable: false },
 };

@@ -963,7 +963,7 @@ export interface ContextCompactionFailedPayload {
 export interface ArtifactChangedPayload {
   /** What happened. */
   change: "produced" | "updated" | "consumed" | "observed";
-  /** Where it can be read. */
+  /** Where it can be read; the id of the artifact when this version is not stored. */
   readRef: string;
   /** Its version. */
   versionId: string;
@@ -975,6 +975,14 @@ export interface ArtifactChangedPayload {
   validationIssueCount?: number;
   /** What made it. */
   producer?: Party;
+  /** file, or what its producer calls it. */
+  kind?: string;
+  /** Of a file: relative to the folder of the session, cut if it is longer. */
+  path?: string;
+  /** Whether this version can be read; unknown when its bytes are with another service. */
+  state?: "available" | "unavailable" | "deleted" | "unknown";
+  /** Its size. */
+  sizeBytes?: number;
   [extra: string]: unknown;
 }
 

@@ -4,6 +4,7 @@
  * the old history stays in force until a smaller one is a fact. Pure: the summary's text is made
  * of the messages by the engine. */
 #include "action/action.h"
+#include "artifact/artifact.h"
 #include "context/compact.h"
 #include "limits/limits.h"
 
@@ -286,6 +287,13 @@ void ar_decide_compaction_failed(struct ar_decision *d, struct ar_turn *turn, in
 	ar_decide_fail(d, turn, &end);
 }
 
+static struct ar_texts artifacts_of(struct ar_decision *d, const struct ar_thread *t)
+{
+	struct ar_texts ids = ar_artifacts_of_thread(d->session, t->id, d->arena);
+
+	return ids.count > 0 ? ids : ar_texts_empty;
+}
+
 /* Nothing of these is taken away by a boundary; readers are told what was open when it was made. */
 static const struct ar_shape_preserved *preserved(struct ar_decision *d, const struct ar_thread *t)
 {
@@ -297,7 +305,7 @@ static const struct ar_shape_preserved *preserved(struct ar_decision *d, const s
 
 	*p = (struct ar_shape_preserved){ .action_ids = { open, 0 },
 					  .incident_ids = { told, 0 },
-					  .artifact_refs = { &none, 0 },
+					  .artifact_refs = artifacts_of(d, t),
 					  .evidence_refs = { &none, 0 } };
 	for (size_t i = 0; i < actions->count; i++) {
 		const struct ar_action *a = actions->at[i];

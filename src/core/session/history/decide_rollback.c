@@ -1,12 +1,12 @@
 /* Taking a thread back: which turns go, what survives, what it touches. The log keeps all of it;
  * the next request does not. Pure. */
+#include "artifact/artifact.h"
 #include "context/context.h"
 
 #define TOOLS_MAX 500 /* ids of tool calls that the fact lists */
 
 /* ---- what it touches ---- */
 
-/* Tool calls are all that a turn can leave behind yet. */
 static struct ar_texts calls_after(struct ar_decision *d, const struct ar_thread *t, size_t kept)
 {
 	struct ar_str *ids = ar_arena_alloc(d->arena, TOOLS_MAX * sizeof(*ids));
@@ -19,6 +19,25 @@ static struct ar_texts calls_after(struct ar_decision *d, const struct ar_thread
 			ids[n++] = entry->uses.at[k].tool_call_id;
 	}
 	return (struct ar_texts){ ids, n };
+}
+
+/* Files stay as they are: readers learn which ones the turns that go have changed. */
+static struct ar_texts artifacts_of(struct ar_decision *d, const struct ar_vec *turns)
+{
+	const struct ar_session *s = d->session;
+	struct ar_str *ids = ar_arena_alloc(d->arena, (s->artifacts.count + 1) * sizeof(*ids));
+	struct ar_texts all = { ids, 0 };
+
+	for (size_t i = 0; i < turns->count; i++) {
+		struct ar_str turn = ((const struct ar_turn *)turns->at[i])->id;
+		struct ar_texts own = ar_artifacts_of_turn(s, turn, d->arena);
+
+		for (size_t k = 0; k < own.count && all.count < AR_ARTIFACTS_LISTED; k++) {
+			if (!ar_texts_have(all, own.at[k]))
+				ids[all.count++] = own.at[k];
+		}
+	}
+	return all.count > 0 ? all : ar_texts_empty;
 }
 
 /* ---- what survives ---- */
@@ -51,7 +70,7 @@ struct ar_str ar_decide_roll_back(struct ar_decision *d, const struct ar_thread 
 	size_t kept = count_kept(t, first);
 	struct ar_texts removed = ar_decide_turn_ids(d, &r->turns);
 	struct ar_shape_rollback_effect affected = { .tools = calls_after(d, t, kept),
-						     .artifacts = ar_texts_empty,
+						     .artifacts = artifacts_of(d, &r->turns),
 						     .subagents = ar_texts_empty,
 						     .jobs = ar_texts_empty };
 	struct ar_shape_asker asker = { .account_ref = d->input->account };

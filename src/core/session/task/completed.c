@@ -1,9 +1,12 @@
 /* What is said when a task is complete: the refs that it leaves, where its result is, and
  * whether anything of it still goes on. Each of them is what a caller or a fact said, never a
  * guess. Pure. */
+#include "artifact/artifact.h"
 #include "describe.h"
 #include "process/record.h"
 #include "task/task.h"
+
+#define KIND_MAX 64
 
 /* ---- refs ---- */
 
@@ -24,6 +27,11 @@ static bool is_said(const struct ar_shape_result_ref *r, struct ar_str word)
 	       r->ref.len <= AR_ID_MAX;
 }
 
+static struct ar_str kind_of(const struct ar_shape_result_ref *r)
+{
+	return ar_str_empty(r->kind) ? AR_STR(AR_ARTIFACT_OTHER) : ar_str_utf8_prefix(r->kind, KIND_MAX);
+}
+
 void ar_task_say_artifacts(struct ar_decision *d, const struct ar_task *task,
 			   struct ar_shape_result_ref_list refs)
 {
@@ -37,11 +45,16 @@ void ar_task_say_artifacts(struct ar_decision *d, const struct ar_task *task,
 			continue;
 		ids.at[AR_SCOPE_ARTIFACT] = r->ref;
 		ar_decide_emit(d, AR_EV_ARTIFACT_CHANGED, &ids,
-			       &(struct ar_ev_artifact_changed){ .change =
-									 AR_ARTIFACT_CHANGED_CHANGE_OBSERVED,
-								 .read_ref = r->ref,
-								 .version_id = r->version_id,
-								 .producer = &producer });
+			       &(struct ar_ev_artifact_changed){
+				       .change = AR_ARTIFACT_CHANGED_CHANGE_OBSERVED,
+				       .read_ref = r->ref,
+				       .version_id = r->version_id,
+				       .preview_ref = r->preview_ref,
+				       .diff_ref = r->diff_ref,
+				       .validation_issue_count = r->validation_issue_count,
+				       .producer = &producer,
+				       .kind = kind_of(r),
+				       .state = AR_ARTIFACT_CHANGED_STATE_UNKNOWN });
 	}
 }
 

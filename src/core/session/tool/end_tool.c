@@ -1,5 +1,6 @@
 /* Every way a tool call ends, and what the model reads of it. The whole output is kept; the
  * model gets its beginning and its end when it is longer than policy allows. Pure. */
+#include "artifact/artifact.h"
 #include "hook/hooks.h"
 #include "action/action.h"
 #include "process/record.h"
@@ -127,6 +128,7 @@ void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_i
 	const struct ar_masked *masked = masked_of(d);
 	struct ar_str text = !ar_str_empty(result->text) ? result->text : result->structured;
 	struct answer a = answer_of(d, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text, masked);
+	struct ar_texts artifacts = ar_decide_artifacts(d, &ids, result);
 
 	ar_decide_emit(d, AR_EV_TOOL_RESULT, &ids,
 		       &(struct ar_ev_tool_result){
@@ -139,6 +141,7 @@ void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_i
 								 ? AR_STR_NONE
 								 : ar_decide_content(d, result->structured),
 			       .images = image_refs(d, result),
+			       .artifact_refs = artifacts,
 			       .hook_run_refs = ar_hook_refs(d, turn, call),
 			       .permission_ref = call->permission,
 			       .changes_ref = ar_str_absent(result->changes)

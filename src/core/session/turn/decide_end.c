@@ -1,5 +1,6 @@
 /* Every way a turn ends. Order of the end facts: attempt, task, turn, then the thread goes on. Pure. */
 #include "action/action.h"
+#include "artifact/artifact.h"
 #include "context/context.h"
 #include "limits/budget.h"
 #include "hook/hooks.h"
@@ -24,6 +25,7 @@ void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_s
 			.outcome = &(struct ar_shape_turn_outcome){ .status = AR_STR("completed") },
 			.stop_reason = stop_reason,
 			.output_refs = { &output_ref, !ar_str_absent(output_ref) },
+			.artifact_refs = ar_artifacts_of_turn(d->session, turn->id, d->arena),
 			.usage = &(struct ar_shape_usage){ .input_tokens = AR_OPT_INT(turn->input_tokens),
 							   .output_tokens = AR_OPT_INT(turn->output_tokens),
 							   .cached_tokens = AR_OPT_INT(turn->cached_tokens) },

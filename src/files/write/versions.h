@@ -1,0 +1,15 @@
+/* The files of a call as they are afterwards, for readers: per file {path, kind, hash, size, content,
+ * encoding, diff}. For changes.c. */
+#ifndef AR_FILES_VERSIONS_H
+#define AR_FILES_VERSIONS_H
+
+#include "write/changes.h"
+
+#define AR_VERSIONS_FILE_MAX ((size_t)1 << 20) /* a larger file has no content and no diff here */
+#define AR_VERSIONS_BYTES_MAX ((size_t)6 << 20) /* of the array; then contents and diffs are left out */
+
+/* A JSON array in the arena of the call; absent: nothing was changed. `content` is text when it is UTF-8,
+ * base64 otherwise, and absent when it is not kept; hash, size and content are absent for a deleted file. */
+struct ar_str ar_versions_write(const struct ar_changes *c);
+
+#endif
