@@ -38,6 +38,10 @@ static const char *const ar_turn_options_purpose_names[] = { NULL, "compaction" 
 const struct ar_enum_desc ar_turn_options_purpose_desc = { "turn_options_purpose", ar_turn_options_purpose_names, 2 };
 static const char *const ar_process_ending_outcome_names[] = { NULL, "exited", "not_started", "ended", "timed_out", "limit_hit", "supervisor_lost", "unavailable" };
 const struct ar_enum_desc ar_process_ending_outcome_desc = { "process_ending_outcome", ar_process_ending_outcome_names, 8 };
+static const char *const ar_workspace_record_kind_names[] = { NULL, "folder", "managed" };
+const struct ar_enum_desc ar_workspace_record_kind_desc = { "workspace_record_kind", ar_workspace_record_kind_names, 3 };
+static const char *const ar_workspace_record_status_names[] = { NULL, "active", "archived" };
+const struct ar_enum_desc ar_workspace_record_status_desc = { "workspace_record_status", ar_workspace_record_status_names, 3 };
 static const char *const ar_trajectory_export_status_names[] = { NULL, "pending", "exported", "failed", "redacted", "not-supported" };
 const struct ar_enum_desc ar_trajectory_export_status_desc = { "trajectory_export_status", ar_trajectory_export_status_names, 6 };
 static const char *const ar_action_escalation_state_names[] = { NULL, "pending", "escalated" };
@@ -248,6 +252,10 @@ static const char *const ar_list_audit_outcome_names[] = { NULL, "allowed", "ref
 const struct ar_enum_desc ar_list_audit_outcome_desc = { "list_audit_outcome", ar_list_audit_outcome_names, 3 };
 static const char *const ar_list_audit_format_names[] = { NULL, "json", "ndjson" };
 const struct ar_enum_desc ar_list_audit_format_desc = { "list_audit_format", ar_list_audit_format_names, 3 };
+static const char *const ar_list_workspaces_status_names[] = { NULL, "active", "archived", "all" };
+const struct ar_enum_desc ar_list_workspaces_status_desc = { "list_workspaces_status", ar_list_workspaces_status_names, 4 };
+static const char *const ar_archive_workspace_result_names[] = { NULL, "archived", "no_op" };
+const struct ar_enum_desc ar_archive_workspace_result_desc = { "archive_workspace_result", ar_archive_workspace_result_names, 3 };
 
 static const struct ar_field_desc ar_shape_offered_tool_fields[] = {
 	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_offered_tool, name), NULL, { 0, false },
@@ -1081,11 +1089,47 @@ static const struct ar_field_desc ar_shape_rollback_effect_fields[] = {
 };
 const struct ar_struct_desc ar_shape_rollback_effect_desc = { ar_shape_rollback_effect_fields, 4, sizeof(struct ar_shape_rollback_effect), NULL, 0, true, offsetof(struct ar_shape_rollback_effect, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_workspace_record, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+	{ "tenant", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_workspace_record, tenant), NULL, { 0, false },
+	  "Tenant it belongs to.", NULL },
+	{ "owner", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_shape_workspace_record, owner), NULL, { 0, false },
+	  "Person or actor that created it.", NULL },
+	{ "name", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_shape_workspace_record, name), NULL, { 0, false },
+	  "Name to show.", NULL },
+	{ "kind", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, kind), &ar_workspace_record_kind_desc, { 0, false },
+	  "A folder that was there, or one that the runtime makes and removes.", NULL },
+	{ "root", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_workspace_record, root), NULL, { 0, false },
+	  "Absolute path of the folder.", NULL },
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, status), &ar_workspace_record_status_desc, { 0, false },
+	  "Whether sessions may use it.", NULL },
+	{ "version", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, version), NULL, { 0, false },
+	  "Counts its changes.", NULL },
+	{ "createdAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, created_at), NULL, { 0, false },
+	  "When it was created.", NULL },
+	{ "updatedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, updated_at), NULL, { 0, false },
+	  "When it last changed.", NULL },
+	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, as_of_sequence), NULL, { 0, false },
+	  "In lists: newest fact of its log that this shows.", NULL },
+};
+const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 11, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_workspace_binding, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+	{ "version", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_binding, version), NULL, { 0, false },
+	  "Version of the workspace that this is from.", NULL },
+	{ "folder", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_workspace_binding, folder), NULL, { 0, false },
+	  "Absolute path of the folder that the session works in.", NULL },
+};
+const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 3, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_create_policy_fields[] = {
 	{ "title", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, title), NULL, { 0, false },
 	  "Name to show; without it the beginning of the input.", NULL },
 	{ "workspaceId", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, workspace_id), NULL, { 0, false },
-	  "Workspace that it works in.", NULL },
+	  "Workspace it works in, by its id (ws_); any other word is kept as it is.", NULL },
 	{ "accountRef", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, account_ref), NULL, { 0, false },
 	  "The account.", NULL },
 	{ "thread", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, thread), NULL, { 0, false },
@@ -3729,6 +3773,30 @@ static const struct ar_field_desc ar_ev_channel_acked_fields[] = {
 	  "Over all sessions: the place that was reached.", NULL },
 };
 
+static const struct ar_field_desc ar_ev_workspace_created_fields[] = {
+	{ "workspace", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_workspace_created, workspace), NULL, { 0, false },
+	  "The workspace.", &ar_shape_workspace_record_desc },
+};
+
+static const struct ar_field_desc ar_ev_workspace_updated_fields[] = {
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_workspace_updated, actor), NULL, { 0, false },
+	  "Who changed it.", NULL },
+	{ "workspace", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_workspace_updated, workspace), NULL, { 0, false },
+	  "The workspace as it is now.", &ar_shape_workspace_record_desc },
+};
+
+static const struct ar_field_desc ar_ev_workspace_archived_fields[] = {
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_workspace_archived, actor), NULL, { 0, false },
+	  "Who archived it.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_workspace_archived, reason), NULL, { 0, false },
+	  "Why.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_workspace_bound_fields[] = {
+	{ "binding", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_workspace_bound, binding), NULL, { 0, false },
+	  "What the session has of it.", &ar_shape_workspace_binding_desc },
+};
+
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, session_id), NULL, { 0, false },
 	  "Session to submit to; without it createPolicy makes one.", NULL },
@@ -5062,7 +5130,7 @@ static const struct ar_field_desc ar_cmd_create_session_in_fields[] = {
 	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_session_in, title), NULL, { 0, false },
 	  "Name to show.", NULL },
 	{ "workspaceId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_create_session_in, workspace_id), NULL, { 0, false },
-	  "Workspace it belongs to.", NULL },
+	  "Workspace it works in, by its id (ws_); any other word is kept as it is.", NULL },
 	{ "accountRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_cmd_create_session_in, account_ref), NULL, { 0, false },
 	  "Account it belongs to.", NULL },
 	{ "metadata", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_cmd_create_session_in, metadata), NULL, { 0, false },
@@ -5637,6 +5705,80 @@ static const struct ar_field_desc ar_cmd_get_artifact_out_fields[] = {
 	  "Its versions that are still known, newest first, at most 50.", &ar_shape_artifact_record_desc },
 	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_get_artifact_out, as_of_sequence), NULL, { 0, false },
 	  "Sequence up to which the answer is valid.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_create_workspace_in_fields[] = {
+	{ "name", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_workspace_in, name), NULL, { 0, false },
+	  "Name to show; without it the last part of the root.", NULL },
+	{ "root", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_workspace_in, root), NULL, { 0, false },
+	  "Absolute path of a folder that the caller owns, for callers on this machine; without it the runtime makes one.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_workspace_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_create_workspace_out_fields[] = {
+	{ "workspace", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_create_workspace_out, workspace), NULL, { 0, false },
+	  "The workspace.", &ar_shape_workspace_record_desc },
+	{ "created", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_create_workspace_out, created), NULL, { 0, false },
+	  "False when it was there.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_list_workspaces_in_fields[] = {
+	{ "status", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_list_workspaces_in, status), &ar_list_workspaces_status_desc, { 0, false },
+	  "Which ones; without it, active.", NULL },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_workspaces_in, cursor), NULL, { 0, false },
+	  "nextCursor of the previous page.", NULL },
+	{ "limit", AR_F_INT, false, false, false, 0, 1000, offsetof(struct ar_cmd_list_workspaces_in, limit), NULL, { 0, false },
+	  "Most records to return.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_list_workspaces_out_fields[] = {
+	{ "workspaces", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_workspaces_out, workspaces), NULL, { 0, false },
+	  "Their records.", &ar_shape_workspace_record_desc },
+	{ "nextCursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_workspaces_out, next_cursor), NULL, { 0, false },
+	  "Cursor of the next page; absent at the end.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_get_workspace_in_fields[] = {
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_get_workspace_in, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_get_workspace_out_fields[] = {
+	{ "workspace", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_workspace_out, workspace), NULL, { 0, false },
+	  "The workspace.", &ar_shape_workspace_record_desc },
+};
+
+static const struct ar_field_desc ar_cmd_update_workspace_in_fields[] = {
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_update_workspace_in, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+	{ "version", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_update_workspace_in, version), NULL, { 0, false },
+	  "Version that the change is based on; another one refuses it.", NULL },
+	{ "name", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_cmd_update_workspace_in, name), NULL, { 0, false },
+	  "Name to show.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_update_workspace_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_update_workspace_out_fields[] = {
+	{ "workspace", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_update_workspace_out, workspace), NULL, { 0, false },
+	  "The workspace.", &ar_shape_workspace_record_desc },
+};
+
+static const struct ar_field_desc ar_cmd_archive_workspace_in_fields[] = {
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_archive_workspace_in, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_archive_workspace_in, reason), NULL, { 0, false },
+	  "Why.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_archive_workspace_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_archive_workspace_out_fields[] = {
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_archive_workspace_out, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+	{ "result", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_archive_workspace_out, result), &ar_archive_workspace_result_desc, { 0, false },
+	  "no_op when it was archived before.", NULL },
 };
 
 static const struct ar_transition ar_turn_transitions[] = {
@@ -6347,6 +6489,22 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "A channel acknowledged all events up to a sequence. Extended: portable readers see it in the channel's summary.",
 	  false, AR_CLASS_EXTENDED, 1u << AR_SCOPE_CHANNEL, 0, NULL,
 	  { ar_ev_channel_acked_fields, 2, sizeof(struct ar_ev_channel_acked), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_CREATED] = { AR_EV_WORKSPACE_CREATED, "workspace.created", "workspace",
+	  "A workspace exists from here on; after session.created, which names its tenant.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_created_fields, 1, sizeof(struct ar_ev_workspace_created), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_UPDATED] = { AR_EV_WORKSPACE_UPDATED, "workspace.updated", "workspace",
+	  "A workspace has another name.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_updated_fields, 2, sizeof(struct ar_ev_workspace_updated), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_ARCHIVED] = { AR_EV_WORKSPACE_ARCHIVED, "workspace.archived", "workspace",
+	  "A workspace takes no new sessions and no new turns.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_archived_fields, 2, sizeof(struct ar_ev_workspace_archived), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_BOUND] = { AR_EV_WORKSPACE_BOUND, "workspace.bound", "workspace",
+	  "A session has a workspace; after session.created.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_bound_fields, 1, sizeof(struct ar_ev_workspace_bound), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
@@ -6356,8 +6514,8 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_submit_turn_out_fields, 8, sizeof(struct ar_cmd_submit_turn_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_submit_turn_in, idempotency_key) }, { "turnId", offsetof(struct ar_cmd_submit_turn_in, turn_id) } }, "turnId",
-	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_THREAD_BUSY_REJECTED, AR_ERR_INVALID_INPUT, AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED, AR_ERR_QUOTA_BLOCKED, AR_ERR_OVERLOADED, AR_ERR_PARENT_CANCELLING }, 9,
-	  (const uint16_t[]){ AR_EV_SESSION_CREATED, AR_EV_THREAD_STARTED, AR_EV_TURN_SUBMITTED, AR_EV_QUEUE_CHANGED, AR_EV_TASK_CREATED, AR_EV_TASK_ACCEPTED, AR_EV_HOOK_STARTED, AR_EV_HOOK_COMPLETED, AR_EV_TURN_STARTED, AR_EV_OUTPUT_REDACTED }, 10, 202, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_THREAD_BUSY_REJECTED, AR_ERR_INVALID_INPUT, AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED, AR_ERR_QUOTA_BLOCKED, AR_ERR_OVERLOADED, AR_ERR_PARENT_CANCELLING, AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED }, 11,
+	  (const uint16_t[]){ AR_EV_SESSION_CREATED, AR_EV_WORKSPACE_BOUND, AR_EV_THREAD_STARTED, AR_EV_TURN_SUBMITTED, AR_EV_QUEUE_CHANGED, AR_EV_TASK_CREATED, AR_EV_TASK_ACCEPTED, AR_EV_HOOK_STARTED, AR_EV_HOOK_COMPLETED, AR_EV_TURN_STARTED, AR_EV_OUTPUT_REDACTED }, 11, 202, NULL, "spec+contract" },
 	[AR_CMD_INTERRUPT_TURN] = { AR_CMD_INTERRUPT_TURN, "interrupt_turn",
 	  "Stop a running turn; its output so far is kept.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_interrupt_turn_in_fields, 7, sizeof(struct ar_cmd_interrupt_turn_in), NULL, 0, false, 0, 0 },
@@ -6740,8 +6898,8 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_create_session_out_fields, 3, sizeof(struct ar_cmd_create_session_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_session_in, idempotency_key) }, { "sessionId", offsetof(struct ar_cmd_create_session_in, session_id) } }, "sessionId",
-	  (const uint16_t[]){ AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED }, 2,
-	  (const uint16_t[]){ AR_EV_SESSION_CREATED, AR_EV_THREAD_STARTED, AR_EV_HOOK_STARTED, AR_EV_HOOK_COMPLETED, AR_EV_OUTPUT_REDACTED }, 5, 200, NULL, "proposed (create policy without a verb)" },
+	  (const uint16_t[]){ AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED, AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED }, 4,
+	  (const uint16_t[]){ AR_EV_SESSION_CREATED, AR_EV_WORKSPACE_BOUND, AR_EV_THREAD_STARTED, AR_EV_HOOK_STARTED, AR_EV_HOOK_COMPLETED, AR_EV_OUTPUT_REDACTED }, 6, 200, NULL, "proposed (create policy without a verb)" },
 	[AR_CMD_SUBSCRIBE_EVENTS] = { AR_CMD_SUBSCRIBE_EVENTS, "subscribe_events",
 	  "Follow the events of a session, or of all sessions of the caller's tenant, from a point on.",
 	  false, true, false, 1u << 0, "read", { ar_cmd_subscribe_events_in_fields, 9, sizeof(struct ar_cmd_subscribe_events_in), NULL, 0, false, 0, 0 },
@@ -6966,6 +7124,46 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_ARTIFACT_NOT_FOUND, AR_ERR_SESSION_NOT_FOUND }, 2,
 	  NULL, 0, 200, "/v1/artifacts/{artifactId}", "extension (artifact.changed is read per event)" },
+	[AR_CMD_CREATE_WORKSPACE] = { AR_CMD_CREATE_WORKSPACE, "create_workspace",
+	  "Create a workspace: a folder of the caller, or one that the runtime makes. The same folder is the same workspace.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_workspace_in_fields, 3, sizeof(struct ar_cmd_create_workspace_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_create_workspace_out_fields, 2, sizeof(struct ar_cmd_create_workspace_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
+	    { "idempotencyKey", offsetof(struct ar_cmd_create_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_INVALID_INPUT, AR_ERR_POLICY_DENIED, AR_ERR_UNAVAILABLE, AR_ERR_WORKSPACE_ARCHIVED }, 4,
+	  (const uint16_t[]){ AR_EV_WORKSPACE_CREATED }, 1, 200, NULL, "extension (workspaceId without a verb)" },
+	[AR_CMD_LIST_WORKSPACES] = { AR_CMD_LIST_WORKSPACES, "list_workspaces",
+	  "List workspaces of the tenant.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_list_workspaces_in_fields, 3, sizeof(struct ar_cmd_list_workspaces_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_list_workspaces_out_fields, 2, sizeof(struct ar_cmd_list_workspaces_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_INVALID_CURSOR }, 1,
+	  NULL, 0, 200, "/v1/workspaces", "extension (workspaceId without a verb)" },
+	[AR_CMD_GET_WORKSPACE] = { AR_CMD_GET_WORKSPACE, "get_workspace",
+	  "Read a workspace.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_get_workspace_in_fields, 1, sizeof(struct ar_cmd_get_workspace_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_get_workspace_out_fields, 1, sizeof(struct ar_cmd_get_workspace_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND }, 1,
+	  NULL, 0, 200, "/v1/workspaces/{workspaceId}", "extension (workspaceId without a verb)" },
+	[AR_CMD_UPDATE_WORKSPACE] = { AR_CMD_UPDATE_WORKSPACE, "update_workspace",
+	  "Rename a workspace.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_update_workspace_in_fields, 4, sizeof(struct ar_cmd_update_workspace_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_update_workspace_out_fields, 1, sizeof(struct ar_cmd_update_workspace_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_WORKSPACE, 1, { offsetof(struct ar_cmd_update_workspace_in, workspace_id) }, AR_ERR_WORKSPACE_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_update_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_VERSION_CONFLICT }, 3,
+	  (const uint16_t[]){ AR_EV_WORKSPACE_UPDATED }, 1, 200, NULL, "extension (workspaceId without a verb)" },
+	[AR_CMD_ARCHIVE_WORKSPACE] = { AR_CMD_ARCHIVE_WORKSPACE, "archive_workspace",
+	  "Archive a workspace: it takes no new sessions and no new turns. Its files stay.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_archive_workspace_in_fields, 3, sizeof(struct ar_cmd_archive_workspace_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_archive_workspace_out_fields, 2, sizeof(struct ar_cmd_archive_workspace_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_WORKSPACE, 1, { offsetof(struct ar_cmd_archive_workspace_in, workspace_id) }, AR_ERR_WORKSPACE_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_archive_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND }, 1,
+	  (const uint16_t[]){ AR_EV_WORKSPACE_ARCHIVED }, 1, 200, NULL, "extension (workspaceId without a verb)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -7118,7 +7316,7 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	[AR_ERR_OFFSET_CONFLICT] = { "offset_conflict", 409, -32003, false,
 	  "Other content is recorded at this offset; read the task for the next offset." },
 	[AR_ERR_VERSION_CONFLICT] = { "version_conflict", 409, -32003, false,
-	  "The task has changed since; read it and apply your change again." },
+	  "The task or workspace has changed since; read it and apply your change again." },
 	[AR_ERR_TURN_NOT_ACTIVE] = { "turn_not_active", 409, -32003, false,
 	  "The turn is not running and cannot be steered; submit a new turn." },
 	[AR_ERR_TURN_MISMATCH] = { "turn_mismatch", 409, -32003, false,
@@ -7233,6 +7431,10 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	  "This person has approved already; other people must approve." },
 	[AR_ERR_ARTIFACT_NOT_FOUND] = { "artifact_not_found", 404, -32002, false,
 	  "No artifact has this id, or it left the list; list the artifacts of the session." },
+	[AR_ERR_WORKSPACE_NOT_FOUND] = { "workspace_not_found", 404, -32002, false,
+	  "No workspace has this id; list the workspaces or create one." },
+	[AR_ERR_WORKSPACE_ARCHIVED] = { "workspace_archived", 409, -32003, false,
+	  "The workspace is archived and takes no work; use another." },
 };
 
 const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {
@@ -7421,6 +7623,10 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_TURN_FAILED,
 	AR_EV_TURN_STARTED,
 	AR_EV_TURN_SUBMITTED,
+	AR_EV_WORKSPACE_ARCHIVED,
+	AR_EV_WORKSPACE_BOUND,
+	AR_EV_WORKSPACE_CREATED,
+	AR_EV_WORKSPACE_UPDATED,
 };
 
 const char ar_catalog_dictionary[] =

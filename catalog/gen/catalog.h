@@ -140,6 +140,10 @@ enum ar_event_type {
 	AR_EV_ACCESS_REFUSED = 127,
 	AR_EV_ACCESS_CHANGED = 128,
 	AR_EV_CHANNEL_ACKED = 129,
+	AR_EV_WORKSPACE_CREATED = 130,
+	AR_EV_WORKSPACE_UPDATED = 131,
+	AR_EV_WORKSPACE_ARCHIVED = 132,
+	AR_EV_WORKSPACE_BOUND = 133,
 	AR_EV_COUNT,
 };
 
@@ -249,6 +253,11 @@ enum ar_command {
 	AR_CMD_LIST_AUDIT = 75,
 	AR_CMD_LIST_ARTIFACTS = 76,
 	AR_CMD_GET_ARTIFACT = 77,
+	AR_CMD_CREATE_WORKSPACE = 78,
+	AR_CMD_LIST_WORKSPACES = 79,
+	AR_CMD_GET_WORKSPACE = 80,
+	AR_CMD_UPDATE_WORKSPACE = 81,
+	AR_CMD_ARCHIVE_WORKSPACE = 82,
 	AR_CMD_COUNT,
 };
 
@@ -260,6 +269,7 @@ enum ar_target_kind {
 	AR_TARGET_PROCESS = 4,
 	AR_TARGET_TASK = 5,
 	AR_TARGET_OWN = 6,
+	AR_TARGET_WORKSPACE = 7,
 };
 
 /* Writes that the core of a session decides: X(id, name). */
@@ -298,7 +308,10 @@ enum ar_target_kind {
 	X(FORK_THREAD, fork_thread) \
 	X(REPORT_TOOL_RESULT, report_tool_result) \
 	X(POST_CHANNEL_MESSAGE, post_channel_message) \
-	X(SEE_ACTION, see_action)
+	X(SEE_ACTION, see_action) \
+	X(CREATE_WORKSPACE, create_workspace) \
+	X(UPDATE_WORKSPACE, update_workspace) \
+	X(ARCHIVE_WORKSPACE, archive_workspace)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -310,7 +323,8 @@ enum ar_target_kind {
 	X(CREATE_SESSION, create_session) \
 	X(CONNECT_CHANNEL, connect_channel) \
 	X(SET_POLICY, set_policy) \
-	X(POST_CHANNEL_MESSAGE, post_channel_message)
+	X(POST_CHANNEL_MESSAGE, post_channel_message) \
+	X(CREATE_WORKSPACE, create_workspace)
 
 enum ar_route_name {
 	AR_ROUTE_NONE,
@@ -454,6 +468,8 @@ enum ar_error_code {
 	AR_ERR_OTHER_PERSON_NEEDED = 124,
 	AR_ERR_ALREADY_APPROVED = 125,
 	AR_ERR_ARTIFACT_NOT_FOUND = 126,
+	AR_ERR_WORKSPACE_NOT_FOUND = 127,
+	AR_ERR_WORKSPACE_ARCHIVED = 128,
 	AR_ERR_COUNT,
 };
 
@@ -713,6 +729,16 @@ enum ar_process_ending_outcome {
 	AR_PROCESS_ENDING_OUTCOME_LIMIT_HIT = 5,
 	AR_PROCESS_ENDING_OUTCOME_SUPERVISOR_LOST = 6,
 	AR_PROCESS_ENDING_OUTCOME_UNAVAILABLE = 7,
+};
+
+enum ar_workspace_record_kind {
+	AR_WORKSPACE_RECORD_KIND_FOLDER = 1,
+	AR_WORKSPACE_RECORD_KIND_MANAGED = 2,
+};
+
+enum ar_workspace_record_status {
+	AR_WORKSPACE_RECORD_STATUS_ACTIVE = 1,
+	AR_WORKSPACE_RECORD_STATUS_ARCHIVED = 2,
 };
 
 enum ar_trajectory_export_status {
@@ -1401,6 +1427,17 @@ enum ar_list_audit_outcome {
 enum ar_list_audit_format {
 	AR_LIST_AUDIT_FORMAT_JSON = 1,
 	AR_LIST_AUDIT_FORMAT_NDJSON = 2,
+};
+
+enum ar_list_workspaces_status {
+	AR_LIST_WORKSPACES_STATUS_ACTIVE = 1,
+	AR_LIST_WORKSPACES_STATUS_ARCHIVED = 2,
+	AR_LIST_WORKSPACES_STATUS_ALL = 3,
+};
+
+enum ar_archive_workspace_result {
+	AR_ARCHIVE_WORKSPACE_RESULT_ARCHIVED = 1,
+	AR_ARCHIVE_WORKSPACE_RESULT_NO_OP = 2,
 };
 
 enum ar_field_kind {
@@ -2423,6 +2460,38 @@ struct ar_shape_rollback_effect { /* rollback_effect */
 
 struct ar_shape_rollback_effect_list {
 	const struct ar_shape_rollback_effect *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_workspace_record { /* workspace_record */
+	struct ar_str workspace_id; /* string */
+	struct ar_str tenant; /* string */
+	struct ar_str owner; /* string */
+	struct ar_str name; /* string */
+	int kind; /* enum */
+	struct ar_str root; /* string */
+	int status; /* enum */
+	int64_t version; /* int */
+	ar_usec created_at; /* time */
+	ar_usec updated_at; /* time */
+	struct ar_opt_int as_of_sequence; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_workspace_record_list {
+	const struct ar_shape_workspace_record *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_workspace_binding { /* workspace_binding */
+	struct ar_str workspace_id; /* string */
+	int64_t version; /* int */
+	struct ar_str folder; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_workspace_binding_list {
+	const struct ar_shape_workspace_binding *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -4231,6 +4300,24 @@ struct ar_ev_channel_acked { /* channel.acked */
 	struct ar_str cursor; /* string? */
 };
 
+struct ar_ev_workspace_created { /* workspace.created */
+	const struct ar_shape_workspace_record *workspace; /* object */
+};
+
+struct ar_ev_workspace_updated { /* workspace.updated */
+	struct ar_str actor; /* string */
+	const struct ar_shape_workspace_record *workspace; /* object */
+};
+
+struct ar_ev_workspace_archived { /* workspace.archived */
+	struct ar_str actor; /* string */
+	struct ar_str reason; /* string? */
+};
+
+struct ar_ev_workspace_bound { /* workspace.bound */
+	const struct ar_shape_workspace_binding *binding; /* object */
+};
+
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	struct ar_str session_id; /* string? */
 	const struct ar_shape_create_policy *create_policy; /* object? */
@@ -5406,6 +5493,58 @@ struct ar_cmd_get_artifact_out { /* get_artifact, result */
 	int64_t as_of_sequence; /* int */
 };
 
+struct ar_cmd_create_workspace_in { /* create_workspace, input */
+	struct ar_str name; /* string? */
+	struct ar_str root; /* string? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_create_workspace_out { /* create_workspace, result */
+	const struct ar_shape_workspace_record *workspace; /* object */
+	bool created; /* bool */
+};
+
+struct ar_cmd_list_workspaces_in { /* list_workspaces, input */
+	int status; /* enum? */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int limit; /* int? */
+};
+
+struct ar_cmd_list_workspaces_out { /* list_workspaces, result */
+	struct ar_shape_workspace_record_list workspaces; /* array */
+	struct ar_str next_cursor; /* string? */
+};
+
+struct ar_cmd_get_workspace_in { /* get_workspace, input */
+	struct ar_str workspace_id; /* string */
+};
+
+struct ar_cmd_get_workspace_out { /* get_workspace, result */
+	const struct ar_shape_workspace_record *workspace; /* object */
+};
+
+struct ar_cmd_update_workspace_in { /* update_workspace, input */
+	struct ar_str workspace_id; /* string */
+	struct ar_opt_int version; /* int? */
+	struct ar_str name; /* string */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_update_workspace_out { /* update_workspace, result */
+	const struct ar_shape_workspace_record *workspace; /* object */
+};
+
+struct ar_cmd_archive_workspace_in { /* archive_workspace, input */
+	struct ar_str workspace_id; /* string */
+	struct ar_str reason; /* string? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_archive_workspace_out { /* archive_workspace, result */
+	struct ar_str workspace_id; /* string */
+	int result; /* enum */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -5423,6 +5562,8 @@ extern const struct ar_enum_desc ar_turn_options_budget_class_desc;
 extern const struct ar_enum_desc ar_turn_options_latency_desc;
 extern const struct ar_enum_desc ar_turn_options_purpose_desc;
 extern const struct ar_enum_desc ar_process_ending_outcome_desc;
+extern const struct ar_enum_desc ar_workspace_record_kind_desc;
+extern const struct ar_enum_desc ar_workspace_record_status_desc;
 extern const struct ar_enum_desc ar_trajectory_export_status_desc;
 extern const struct ar_enum_desc ar_action_escalation_state_desc;
 extern const struct ar_enum_desc ar_action_record_status_desc;
@@ -5528,6 +5669,8 @@ extern const struct ar_enum_desc ar_post_channel_message_message_kind_desc;
 extern const struct ar_enum_desc ar_revoke_token_result_desc;
 extern const struct ar_enum_desc ar_list_audit_outcome_desc;
 extern const struct ar_enum_desc ar_list_audit_format_desc;
+extern const struct ar_enum_desc ar_list_workspaces_status_desc;
+extern const struct ar_enum_desc ar_archive_workspace_result_desc;
 extern const struct ar_struct_desc ar_shape_offered_tool_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;
 extern const struct ar_struct_desc ar_shape_turn_options_desc;
@@ -5593,6 +5736,8 @@ extern const struct ar_struct_desc ar_shape_channel_peer_desc;
 extern const struct ar_struct_desc ar_shape_rollback_target_desc;
 extern const struct ar_struct_desc ar_shape_asker_desc;
 extern const struct ar_struct_desc ar_shape_rollback_effect_desc;
+extern const struct ar_struct_desc ar_shape_workspace_record_desc;
+extern const struct ar_struct_desc ar_shape_workspace_binding_desc;
 extern const struct ar_struct_desc ar_shape_create_policy_desc;
 extern const struct ar_struct_desc ar_shape_interrupt_effect_desc;
 extern const struct ar_struct_desc ar_shape_open_question_desc;

@@ -325,6 +325,10 @@ struct ar_config_tools {
 	int64_t max_result_bytes;
 };
 
+struct ar_config_workspaces {
+	const char *dir;
+};
+
 struct ar_config_process {
 	int64_t timeout_ms;
 	int64_t max_ms;
@@ -492,6 +496,7 @@ struct ar_config {
 	struct ar_config_channel channel;
 	struct ar_config_action action;
 	struct ar_config_tools tools;
+	struct ar_config_workspaces workspaces;
 	struct ar_config_process process;
 	struct ar_config_sandbox sandbox;
 	struct ar_config_turn turn;

@@ -218,7 +218,6 @@ static void read_policy(struct ar_host *r, const struct ar_config *c)
 		.process_grace_ms = c->process.grace_ms,
 		.tool_parallel = c->tools.max_parallel,
 		.tool_result_bytes = c->tools.max_result_bytes,
-		.workspace = *c->tools.workspace ? keep_text(r, c->tools.workspace) : AR_STR_NONE,
 		.is_workspace_shared = c->tools.workspace_shared_by_tenants,
 		.hooks = r->hooks.rules,
 		.hook_count = r->hooks.count,
@@ -292,7 +291,6 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		.toolbox = r->tools.box,
 		.processes = r->processes.host,
 		.ends_processes = c->process.on_shutdown == AR_CONFIG_PROCESS_ON_SHUTDOWN_TERMINATE,
-		.workspace = r->tools.workspace,
 		.clock = clock,
 		.policy = &r->policy,
 		.hooks = r->hook_runner,
@@ -318,6 +316,9 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		return err->status;
 	ar_control_serve_tokens(r->control, r->access.access);
 	ar_control_guard(r->control, ar_access_auth(r->access.access));
+	if (ar_host_folders_open(r->loop, c, &r->arena, &r->folders, err) != AR_OK)
+		return err->status;
+	ar_control_serve_folders(r->control, ar_host_folders_find, &r->folders);
 	if (r->start->settings)
 		ar_control_show_settings(r->control, show_settings, r);
 	ar_memory_watch(&r->memory, r->engine);
@@ -636,6 +637,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	enum ar_run_end end;
 
 	r->is_closing = true;
+	ar_host_folders_close(&r->folders); /* what waits for a folder still goes to the engine */
 	if (r->engine)
 		ar_engine_stop(r->engine);
 	uv_prepare_stop(&r->before_sleep);

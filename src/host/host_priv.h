@@ -21,6 +21,7 @@
 #include "store_open.h"
 #include "tools.h"
 #include "transport.h"
+#include "workspace/folders.h"
 
 #include <uv.h>
 
@@ -49,6 +50,7 @@ struct ar_host {
 	struct ar_hook_runner *hook_runner; /* NULL: none is configured */
 	struct ar_tools tools;
 	struct ar_host_processes processes;
+	struct ar_host_folders folders;
 	struct ar_engine *engine;
 	struct ar_control *control;
 	struct ar_host_access access;

@@ -68,15 +68,18 @@ bool ar_tools_are_ready(const struct ar_tools *t)
 	return !t->policy || !t->policy->inventory || t->policy->inventory->is_ready;
 }
 
-/* What works on the workspace runs behind a boundary, so both come together. */
-static enum ar_status add_workspace_tools(struct ar_tools *t, const struct ar_config *c, struct ar_error *err)
+/* What works in a folder runs behind a boundary, so both come together. Sessions may have workspaces of their
+ * own, so both are there without tools.workspace too; what stands in the way then stops nobody else. */
+static enum ar_status add_folder_tools(struct ar_tools *t, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_tool_files_options options = { .max_result_bytes = c->tools.max_result_bytes };
 
-	if (ar_str_absent(t->workspace))
+	if (ar_host_sandbox_open(c, &t->sandbox, err) != AR_OK) {
+		if (!ar_str_absent(t->policy->workspace))
+			return err->status;
+		ar_log_line(t->log, "warning", "workspaces have no tools", err->msg);
 		return AR_OK;
-	if (ar_host_sandbox_open(c, &t->sandbox, err) != AR_OK)
-		return err->status;
+	}
 	t->policy->sandbox = ar_sandbox_host_of(t->sandbox);
 	ar_toolbox_add(t->box, ar_tool_files_new(t->loop, t->sandbox, &options));
 	ar_toolbox_add(t->box, ar_exec_tools_new(t->loop, &(struct ar_exec_options){
@@ -90,7 +93,7 @@ enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct 
 {
 	struct ar_tool_source *http;
 
-	if (find_workspace(c->tools.workspace, a, &ret->workspace, err) != AR_OK ||
+	if (find_workspace(c->tools.workspace, a, &policy->workspace, err) != AR_OK ||
 	    ar_mcp_tools_check(c, err) != AR_OK || ar_http_tools_open(loop, c, &http, err) != AR_OK)
 		return err->status;
 	ret->loop = loop;
@@ -98,9 +101,9 @@ enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct 
 	ret->box = ar_toolbox_new();
 	if (http)
 		ar_toolbox_add(ret->box, http);
-	if (add_workspace_tools(ret, c, err) != AR_OK)
+	if (add_folder_tools(ret, c, err) != AR_OK)
 		return err->status;
-	ar_mcp_tools_add(loop, c, ret->workspace, ret->box, &ret->open_servers);
+	ar_mcp_tools_add(loop, c, policy->workspace, ret->box, &ret->open_servers);
 	ar_toolbox_on_change(ret->box, refresh, ret);
 	refresh(ret);
 	return AR_OK;

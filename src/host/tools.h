@@ -13,7 +13,6 @@
 
 struct ar_tools {
 	struct ar_toolbox *box;
-	struct ar_str workspace; /* absolute; absent: none */
 	struct ar_policy *policy; /* whose inventory is kept as it is */
 	/* set before the open: what the log says of trouble passes it; NULL: nothing is masked */
 	const struct ar_redactor *redactor;
@@ -24,8 +23,9 @@ struct ar_tools {
 	uint64_t shown_trouble; /* hash of what the log has said last; 0: nothing */
 };
 
-/* Fails when a setting cannot work, with the sentence for the operator. policy->inventory is set, and
- * made anew whenever a source changes; both structs stay in place until the close. */
+/* Fails when a setting cannot work, with the sentence for the operator. policy->workspace is set, and
+ * policy->inventory, which is made anew whenever a source changes; both structs stay in place until the
+ * close. */
 AR_MUST_USE enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct ar_policy *policy,
 					 struct ar_arena *a, struct ar_tools *ret, struct ar_error *err);
 

@@ -1,18 +1,18 @@
 // The surface: every command and route, what is refused and how, and reads that page through everything exactly once.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { call, checkError, follow, newFolder, ok, readLog, refused, request, startAgentd, startModel, submit, world } from '../lib/runtime.mjs';
 import { isOfficialType, validateCommandResult, validateSnapshot } from '../lib/schemas.mjs';
 
 const NOBODY = `sess_${'0'.repeat(26)}`;
-const BUILT = ['ack_events', 'append_task_progress', 'archive_task', 'cancel_task', 'compact_thread', 'complete_task', 'connect_channel',
-	'create_session', 'create_task', 'create_token', 'evaluate_permission', 'explain', 'fail_task', 'fork_thread', 'get_artifact', 'get_execution_environment',
-	'get_session', 'get_settings', 'get_task', 'get_thread_read', 'get_tool_inventory', 'interrupt_turn', 'link_tasks', 'list_actions', 'list_artifacts', 'list_audit', 'list_sessions', 'list_tasks',
-	'list_tokens', 'pause_task', 'post_channel_message', 'promote_queued_turn', 'read_output', 'reconnect_channel', 'remove_queued_turn',
+const BUILT = ['ack_events', 'append_task_progress', 'archive_task', 'archive_workspace', 'cancel_task', 'compact_thread', 'complete_task', 'connect_channel',
+	'create_session', 'create_task', 'create_token', 'create_workspace', 'evaluate_permission', 'explain', 'fail_task', 'fork_thread', 'get_artifact', 'get_execution_environment',
+	'get_session', 'get_settings', 'get_task', 'get_thread_read', 'get_tool_inventory', 'get_workspace', 'interrupt_turn', 'link_tasks', 'list_actions', 'list_artifacts', 'list_audit', 'list_sessions', 'list_tasks',
+	'list_tokens', 'list_workspaces', 'pause_task', 'post_channel_message', 'promote_queued_turn', 'read_output', 'reconnect_channel', 'remove_queued_turn',
 	'report_tool_result', 'resolve_permission', 'respond_action', 'resume_task', 'resume_thread', 'retry_task', 'revoke_token', 'rollback_thread',
 	'rotate_token', 'see_action', 'set_policy', 'start_task', 'steer_turn', 'submit_turn', 'subscribe_events', 'terminate_process', 'unlink_tasks',
-	'update_task', 'write_process_stdin'];
+	'update_task', 'update_workspace', 'write_process_stdin'];
 
 // The catalogue is the list of what there is: name, and the path of reads.
 const commands = readFileSync(new URL('../../catalog/commands.cat', import.meta.url), 'utf8').split(/^command /m).slice(1).map((text) => ({
@@ -25,11 +25,12 @@ let model, rt, session;
 
 before(async () => {
 	model = await startModel();
-	rt = await startAgentd({ model });
+	rt = await startAgentd({ model, config: { 'workspaces.dir': realpathSync(newFolder()) } });
 	session = await submit(rt, 'hello world', { turnId: 'first' });
 	const follower = await follow(rt, session.sessionId);
 	await follower.ended('first');
 	session.outputRef = follower.end('first').payload.outputRef;
+	session.workspaceId = (await ok(rt, 'create_workspace', { name: 'reads' })).workspace.workspaceId;
 	follower.stop();
 });
 
@@ -70,7 +71,7 @@ async function newArtifact() {
 }
 
 test('every GET route answers like its POST', async () => {
-	const ids = { artifactId: await newArtifact(), sessionId: session.sessionId, threadId: session.threadId, taskId: session.taskId, outputRef: session.outputRef, id: session.taskId };
+	const ids = { artifactId: await newArtifact(), sessionId: session.sessionId, threadId: session.threadId, taskId: session.taskId, outputRef: session.outputRef, id: session.taskId, workspaceId: session.workspaceId };
 	for (const { name, get: route, isBuilt } of commands.filter((c) => c.get && c.name !== 'subscribe_events')) {
 		const path = route.replace(/\{(\w+)\}/g, (_, id) => ids[id] ?? 'x');
 		const answer = await get(path);

@@ -53,7 +53,7 @@ test('network.md: the OpenAPI document, over the unix socket', async () => {
 /** What stands in the way of settings as they are written: addresses of others, programs from a registry, files of another machine. */
 const elsewhere = (text, folder) => text
 	.replace(/https:\/\/[a-z]+\.example\.(com|org)/g, 'http://127.0.0.1:1').replace('0.0.0.0:7717', '127.0.0.1:0').replace('command: npx', 'command: "true"')
-	.replace('/home/me/project', folder).replaceAll('/etc/agentd/secrets', folder).replace('value: ...\n    commands', 'value: secret-of-deploy\n    commands').replace('value: ...', 'value: secret-of-service');
+	.replace('/home/me/project', folder).replace('/srv/agentd-workspaces', join(folder, 'workspaces')).replaceAll('/etc/agentd/secrets', folder).replace('value: ...\n    commands', 'value: secret-of-deploy\n    commands').replace('value: ...', 'value: secret-of-service');
 
 test('every block of settings is taken', async (t) => {
 	for (const page of pages)
@@ -126,6 +126,17 @@ test('docs/channels.md: a channel over all sessions enrols, acknowledges, comes 
 	assert.match(answers[0].resumeToken, /^rt_/);
 	assert.equal(answers[1].cursor, 't1:1');
 	assert.deepEqual([answers[2].replayMode, answers[2].snapshot.sessions.length], ['replay', 1]);
+});
+
+test('docs/workspaces.md: the life of a workspace', { skip: process.env.AR_TEST_POSTGRES && 'no root is named on a cluster' }, async (t) => {
+	const [home, folder] = [newFolder(), newFolder()];
+	const rt = await startAgentd();
+	t.after(() => rt.stop());
+	const out = await bash(`cd ${folder}\n${block('docs/workspaces.md', 'workspaces')}`, { HOME: home, AGENTD_SOCKET: rt.socket });
+	const { workspace } = JSON.parse(readFileSync(join(folder, 'workspace.json'), 'utf8'));
+	assert.equal(workspace.name, 'project');
+	assert.match(out, /"name":"The project"/);
+	assert.match(out, /"result":"archived"/);
 });
 
 test('docs/tenants.md: the facts of all sessions', async (t) => {

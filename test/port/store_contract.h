@@ -79,6 +79,7 @@ void changed_and_removed_audit_entries_are_found(void **state);
 
 /* test_store_upkeep.c: what is forgotten. */
 void old_sessions_go_with_all_they_have(void **state);
+void workspaces_outlive_retention(void **state);
 void removed_session_begins_anew(void **state);
 void active_and_young_sessions_stay(void **state);
 void steps_are_bounded_and_go_on(void **state);

@@ -373,6 +373,7 @@ static const struct CMUnitTest contract[] = {
 	T(feed_floors_of_one_step),
 	T(facts_without_a_place_leave_no_floor),
 	T(old_sessions_go_with_all_they_have),
+	T(workspaces_outlive_retention),
 	T(removed_session_begins_anew),
 	T(active_and_young_sessions_stay),
 	T(steps_are_bounded_and_go_on),

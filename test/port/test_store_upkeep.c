@@ -157,6 +157,41 @@ void removed_session_begins_anew(void **state)
 	ar_store_op_fini(&l.op);
 }
 
+static struct ar_store_append an_old_append(const char *session, struct ar_store_session_row *row)
+{
+	struct ar_store_append a = an_append(ar_str_from(session), 1, 1, "fact");
+
+	*row = (struct ar_store_session_row){ .updated = NOW - HOUR, .shell = AR_STR("{}") };
+	a.at = NOW - HOUR;
+	a.row = row;
+	return a;
+}
+
+/* Keys without a time of version 9 and 10 are workspaces and workers; a home is as old as it looks. */
+void workspaces_outlive_retention(void **state)
+{
+	static const char *const keys[] = { "0000000000e000000000000001", "0000000000j000000000000001",
+					    "0000000000k000000000000002", "0000000000m000000000000003" };
+	struct fixture *f = *state;
+	struct ar_store_session_row row;
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(keys); i++) {
+		struct ar_store_append a = an_old_append(keys[i], &row);
+
+		run(f, &a.op);
+		assert_status(&a.op, AR_OK);
+		ar_store_op_fini(&a.op);
+	}
+	assert_int_equal(keep_up(f, an_upkeep(NOW, 10)), 1);
+	assert_int_equal(listed(f), 3);
+	for (size_t i = 0; i < AR_ARRAY_LEN(keys); i++) {
+		struct ar_store_load l = a_load(ar_str_from(keys[i]));
+
+		assert_int_equal(run(f, &l.op), i == 0 ? AR_E_NOT_FOUND : AR_OK);
+		ar_store_op_fini(&l.op);
+	}
+}
+
 void active_and_young_sessions_stay(void **state)
 {
 	struct fixture *f = *state;

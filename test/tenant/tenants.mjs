@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { ok, request, waitFor, world } from '../lib/runtime.mjs';
+import { newFolder, ok, request, waitFor, world } from '../lib/runtime.mjs';
 
 const gen = new URL('../../catalog/gen/', import.meta.url);
 const openapi = JSON.parse(readFileSync(new URL('openapi.json', gen), 'utf8'));
@@ -54,14 +54,15 @@ async function makeSession(rt, token, tenant) {
 	const queued = await must(rt, token, 'submit_turn', { sessionId, text: 'later', busyPolicy: 'queue' });
 	const asked = await waitFor(async () => (await factsOf(rt, token, sessionId)).find((f) => f.type === 'action.required'), 'a question');
 	const facts = await factsOf(rt, token, sessionId);
+	const { workspace } = await must(rt, token, 'create_workspace', { name: tenant });
 	const outputRef = facts.find((f) => f.payload.inputRef)?.payload.inputRef;
 	assert.ok(outputRef);
-	return { sessionId, threadId, turnId, taskId, queuedTurnId: queued.queuedTurnId, actionId: asked.actionId, outputRef, core: coreOf(sessionId) };
+	return { sessionId, threadId, turnId, taskId, queuedTurnId: queued.queuedTurnId, actionId: asked.actionId, outputRef, core: coreOf(sessionId), workspaceId: workspace.workspaceId };
 }
 
 /** agentd with tenants acme and zeta: { rt, acme, zeta }, a tenant being { tokens by scope, ids }. */
 export async function tenants(options = {}) {
-	const w = await world({ ...options, config: { ...unlimited, ...options.config } });
+	const w = await world({ ...options, config: { ...unlimited, 'workspaces.dir': newFolder(), ...options.config } });
 	const made = { ...w };
 	for (const tenant of ['acme', 'zeta']) {
 		const tokens = {};
@@ -80,7 +81,8 @@ export async function tenants(options = {}) {
 export function unknownIds(ids) {
 	const core = ids.core.slice(0, 12) + [...ids.core.slice(12)].map((c) => (c === 'q' ? 'r' : 'q')).join('');
 	const tokenId = ids.tokenId.replace(/.$/, (c) => (c === '0' ? '1' : '0'));
-	return { ...Object.fromEntries(Object.entries(ids).map(([k, v]) => [k, v.replaceAll(ids.core, core)])), tokenId };
+	const workspaceId = ids.workspaceId.replace(/.$/, (c) => (c === '0' ? '1' : '0'));
+	return { ...Object.fromEntries(Object.entries(ids).map(([k, v]) => [k, v.replaceAll(ids.core, core)])), tokenId, workspaceId };
 }
 
 /** The home session of a tenant, as docs/tenants.md says how to find it. */

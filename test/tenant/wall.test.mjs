@@ -16,11 +16,11 @@ before(async () => {
 
 const NAMED = {
 	threadId: 'threadId', turnId: 'turnId', taskId: 'taskId', actionId: 'actionId', requestId: 'actionId', queuedTurnId: 'queuedTurnId',
-	sessionId: 'sessionId', scopeId: 'sessionId', parentTaskId: 'taskId', sourceId: 'taskId', targetId: 'taskId', id: 'turnId', outputRef: 'outputRef', tokenId: 'tokenId',
+	sessionId: 'sessionId', scopeId: 'sessionId', parentTaskId: 'taskId', sourceId: 'taskId', targetId: 'taskId', id: 'turnId', outputRef: 'outputRef', tokenId: 'tokenId', workspaceId: 'workspaceId',
 };
 const INNER = { processId: 'proc', toolCallId: 'tool', subagentId: 'sub', channelId: 'chan', jobId: 'job', jobItemId: 'item', runId: 'run', evidenceId: 'ev', trialId: 'trial' };
 // Ids that the caller gives to something new, and what such commands refuse when they are minted ones.
-const CHOSEN = { submit_turn: ['turnId', 'taskId', 'channelId'], create_task: ['taskId'], start_task: ['runId'], retry_task: ['runId'] };
+const CHOSEN = { create_session: ['workspaceId'], submit_turn: ['turnId', 'taskId', 'channelId'], create_task: ['taskId'], start_task: ['runId'], retry_task: ['runId'] };
 
 function idFor(command, name, ids) {
 	if (CHOSEN[command]?.includes(name)) return undefined;
@@ -46,6 +46,7 @@ function inputsFor({ name, input }, ids) {
 		if (free && !choices.some((k) => base[k] !== undefined || idFor(name, k, ids))) base[free] = valueFor(input.properties[free]);
 	}
 	if (name === 'submit_turn') base.text = 'x';
+	if (name === 'create_workspace') base.idempotencyKey = 'wall'; // so that two answers are one
 	if (name === 'set_policy') Object.assign(base, { scope: 'session', scopeId: ids.sessionId, rules: [] });
 	const all = { ...base, ...Object.fromEntries(named.map((k) => [k, idFor(name, k, ids)])) };
 	const one = named.map((k) => ({ ...base, [k]: all[k] }));
@@ -55,7 +56,7 @@ function inputsFor({ name, input }, ids) {
 
 // ---- comparison ----
 
-const blur = (text, ids) => text.replaceAll(ids.core, '#').replaceAll(ids.tokenId, '#');
+const blur = (text, ids) => text.replaceAll(ids.core, '#').replaceAll(ids.tokenId, '#').replaceAll(ids.workspaceId, '#');
 const alike = (answer, ids) => ({ status: answer.status, headers: answer.headers, text: blur(answer.text, ids) });
 
 /** How far every session is, and which there are. */

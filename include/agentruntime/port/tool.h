@@ -72,6 +72,7 @@ struct ar_tool {
 	bool is_confined;
 	/* All it does is done by the process it asks for: before that nothing has happened */
 	bool runs_process;
+	bool works_in_folder; /* of the session: one without a folder is not offered it */
 	int64_t limit_ms; /* longest time of one call; 0: as the policy says */
 };
 

@@ -30,6 +30,8 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_LIST_AUDIT] = ar_query_list_audit,
 	[AR_CMD_LIST_ARTIFACTS] = ar_query_list_artifacts,
 	[AR_CMD_GET_ARTIFACT] = ar_query_get_artifact,
+	[AR_CMD_LIST_WORKSPACES] = ar_query_list_workspaces,
+	[AR_CMD_GET_WORKSPACE] = ar_query_get_workspace,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,
@@ -220,10 +222,15 @@ static void read_view(struct ar_call *c)
 		ar_engine_look(c->control->engine, &c->work->view);
 }
 
-void ar_call_look(struct ar_call *c)
+void ar_call_look_else(struct ar_call *c, ar_query_fn *on_foreign)
 {
 	if (ar_call_is_here(c, c->work->view.session))
-		ar_call_check_tenant(c, c->work->view.session, read_view, ar_call_no_session);
+		ar_call_check_tenant(c, c->work->view.session, read_view, on_foreign);
+}
+
+void ar_call_look(struct ar_call *c)
+{
+	ar_call_look_else(c, ar_call_no_session);
 }
 
 enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body,

@@ -92,7 +92,7 @@ static void on_sessions(struct ar_store_op *op)
 	}
 	ar_jw_open(&json);
 	ar_jw_key(&json, "snapshot");
-	ar_sessions_write(&q->sessions, &json);
+	ar_list_write(&q->sessions, "sessions", &json);
 	ar_jw_mint(&json, "asOfSequence", q->all.position);
 	ar_jw_mstr(&json, "cursor", q->all.cursor);
 	ar_jw_mstr(&json, "replayMode", has_gap ? AR_STR("partial") : AR_STR("replay"));

@@ -72,6 +72,27 @@ struct ar_jw;
 typedef void ar_control_settings_fn(void *arg, struct ar_jw *w);
 void ar_control_show_settings(struct ar_control *c, ar_control_settings_fn *show, void *arg);
 
+/* The folder of a workspace that is to be created: the one that is named, or one that is made. The caller
+ * owns it and keeps it until done(). */
+struct ar_folder_request {
+	struct ar_str root; /* a plain absolute path (no dots, no final slash); absent: one is made */
+	struct ar_str person; /* who names it (port/auth.h): AR_PERSON_LOCAL or "uid:..." */
+	struct ar_str home, key; /* 26 characters each: of the tenant, of the workspace */
+	struct ar_arena *arena; /* the caller's; text of the result lives in it */
+	void (*done)(struct ar_folder_request *r);
+
+	/* Result; AR_E_REFUSED with policy_denied in the same words whatever is wrong with a root and
+	 * whether it exists, or with unavailable */
+	enum ar_status status;
+	struct ar_error err;
+	struct ar_str folder; /* result: with AR_OK */
+};
+
+/* Who is asked for folders of workspaces: exactly one done() per request, which may come before it
+ * returns. Without it no workspace can be created. */
+typedef void ar_control_folder_fn(void *arg, struct ar_folder_request *r);
+void ar_control_serve_folders(struct ar_control *c, ar_control_folder_fn *find, void *arg);
+
 /* The runtime is about to stop: commands that begin work are refused as overloaded from
  * now on; the others go on. */
 void ar_control_drain(struct ar_control *c);

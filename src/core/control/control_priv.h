@@ -27,6 +27,8 @@ struct ar_control {
 	void *room_arg;
 	ar_control_settings_fn *show_settings; /* NULL: there are none */
 	void *settings_arg;
+	ar_control_folder_fn *find_folder; /* NULL: there are no workspaces */
+	void *folder_arg;
 	bool is_draining; /* no work is begun any more */
 	size_t held; /* bytes that commands under way, which begin work, have brought */
 	struct ar_list notes; /* struct ar_note (audit.c) that could not be written yet */
@@ -53,6 +55,7 @@ struct ar_call_work {
 
 	struct ar_engine_request write;
 	struct ar_store_tenant whose;
+	struct ar_store_index index;
 	struct ar_store_read read;
 	struct ar_store_sessions sessions;
 	struct ar_store_tasks tasks;
@@ -137,8 +140,10 @@ enum ar_place ar_control_place(const struct ar_control *c, struct ar_str session
 /* Whether the session is worked on here. If not, the call is over: done() was called with its place. */
 bool ar_call_is_here(struct ar_call *c, struct ar_str session_key);
 
-/* ar_engine_look() of the call's view, where the session is, if it is the caller's. */
+/* ar_engine_look() of the call's view, where the session is, if it is the caller's; the other one says
+ * what follows when it is not. */
 void ar_call_look(struct ar_call *c);
+void ar_call_look_else(struct ar_call *c, ar_query_fn *on_foreign);
 
 /* Decodes and checks a JSON input of a command; the struct is in the arena. */
 AR_MUST_USE enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, struct ar_str body,
@@ -157,6 +162,9 @@ void ar_call_write(struct ar_call *c);
 void ar_call_send(
 	struct ar_call
 		*c); /* the write as it stands; its partition may have moved while something was looked up */
+
+/* workspace/bind.c: the write of the call, which makes a session, with the workspace that it names. */
+void ar_call_send_bound(struct ar_call *c);
 
 /* channel.c */
 /* The session of a channel: the one that is named, or that its id is of; else the home of the caller's
@@ -185,15 +193,22 @@ enum ar_status ar_channel_follow(struct ar_control *c, const struct ar_cmd_subsc
 				 struct ar_follow_request *r, uint8_t *flags, struct ar_subscribe_call *call,
 				 struct ar_error *err);
 
-/* query_session.c: the newest sessions of the caller's tenant, and what was found as a JSON object. */
+/* query_session.c: the newest sessions of the caller's tenant, and what was found as a JSON object
+ * with its shells under that name. */
 struct ar_store_sessions ar_sessions_of(const struct ar_call *c, ar_store_done_fn *done);
-void ar_sessions_write(const struct ar_store_sessions *found, struct ar_jw *w);
+void ar_list_write(const struct ar_store_sessions *found, const char *name, struct ar_jw *w);
+
+/* workspace/commands.c: the write of a command about workspaces, which stands in the call's work. Its key is
+ * reserved, and no other command writes there. */
+bool ar_workspace_is_command(enum ar_command command);
+void ar_workspace_write(struct ar_call *c);
 
 /* query_*.c */
 ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessions, ar_query_list_tasks,
 	ar_query_get_task, ar_query_read_output, ar_query_explain, ar_query_list_actions,
 	ar_query_get_tool_inventory, ar_query_get_execution_environment, ar_query_create_token,
 	ar_query_list_tokens, ar_query_rotate_token, ar_query_revoke_token, ar_query_get_settings,
-	ar_query_list_audit, ar_query_list_artifacts, ar_query_get_artifact;
+	ar_query_list_audit, ar_query_list_artifacts, ar_query_get_artifact, ar_query_list_workspaces,
+	ar_query_get_workspace;
 
 #endif

@@ -7,9 +7,10 @@
 
 /* ---- the parts; lists are in the call's arena ---- */
 
-static struct ar_shape_sandbox_state standing(const struct ar_policy *policy, enum ar_sandbox_profile profile)
+static struct ar_shape_sandbox_state standing(const struct ar_sandbox_host *host,
+					      enum ar_sandbox_profile profile)
 {
-	const struct ar_sandbox_standing *s = policy->sandbox ? &policy->sandbox->profiles[profile] : NULL;
+	const struct ar_sandbox_standing *s = host ? &host->profiles[profile] : NULL;
 	struct ar_shape_sandbox_state state = { .profile = ar_str_from(ar_sandbox_name(profile)),
 						.is_available = s && s->is_available };
 
@@ -23,21 +24,22 @@ static struct ar_shape_sandbox_state standing(const struct ar_policy *policy, en
 	return state;
 }
 
-static struct ar_shape_sandbox_state in_force(const struct ar_policy *policy, enum ar_sandbox_profile profile)
+static struct ar_shape_sandbox_state in_force(const struct ar_sandbox_host *host,
+					      enum ar_sandbox_profile profile)
 {
-	struct ar_shape_sandbox_state state = standing(policy, profile);
+	struct ar_shape_sandbox_state state = standing(host, profile);
 
-	if (policy->sandbox && !ar_str_empty(policy->sandbox->profiles[profile].guarantees))
-		state.guarantees = policy->sandbox->profiles[profile].guarantees;
+	if (host && !ar_str_empty(host->profiles[profile].guarantees))
+		state.guarantees = host->profiles[profile].guarantees;
 	return state;
 }
 
-static struct ar_shape_sandbox_state_list profiles(struct ar_call *c, const struct ar_policy *policy)
+static struct ar_shape_sandbox_state_list profiles(struct ar_call *c, const struct ar_sandbox_host *host)
 {
 	struct ar_shape_sandbox_state *list = ar_arena_alloc(&c->arena, AR_SANDBOX_COUNT * sizeof(*list));
 
 	for (int i = 1; i < AR_SANDBOX_COUNT; i++)
-		list[i - 1] = standing(policy, (enum ar_sandbox_profile)i);
+		list[i - 1] = standing(host, (enum ar_sandbox_profile)i);
 	return (struct ar_shape_sandbox_state_list){ list, AR_SANDBOX_COUNT - 1 };
 }
 
@@ -119,14 +121,15 @@ static void answer(struct ar_call *c, const struct ar_session *s, const struct a
 {
 	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
 	enum ar_sandbox_profile profile = ar_profile_of_turn(policy, ar_turn_options(turn));
-	struct ar_str workspace = ar_session_workspace(s, policy);
-	const struct ar_shape_sandbox_state own = in_force(policy, profile);
-	bool has_ladder = policy->sandbox && !ar_str_empty(policy->sandbox->ladder);
+	struct ar_str workspace = ar_session_folder(s, policy);
+	const struct ar_sandbox_host *host = ar_session_sandbox(s, policy);
+	const struct ar_shape_sandbox_state own = in_force(host, profile);
+	bool has_ladder = host && !ar_str_empty(host->ladder);
 	const struct ar_shape_sandbox_standing sandbox = { .mode = own.profile,
 							   .in_force = &own,
-							   .profiles = profiles(c, policy),
-							   .ladder = has_ladder ? policy->sandbox->ladder
-										: AR_STR("[]") };
+							   .profiles = profiles(c, host),
+							   .ladder =
+								   has_ladder ? host->ladder : AR_STR("[]") };
 	const struct ar_shape_network_access network = { .access = ar_str_from(ar_profile_network(profile)),
 							 .decided_by = AR_STR("sandbox profile") };
 	const struct ar_cmd_get_execution_environment_out out = {

@@ -183,10 +183,10 @@ struct ar_store_sessions ar_sessions_of(const struct ar_call *c, ar_store_done_f
 					   .limit = AR_LIST_DEFAULT };
 }
 
-void ar_sessions_write(const struct ar_store_sessions *found, struct ar_jw *w)
+void ar_list_write(const struct ar_store_sessions *found, const char *name, struct ar_jw *w)
 {
 	ar_jw_open(w);
-	ar_jw_key(w, "sessions");
+	ar_jw_key(w, name);
 	ar_jw_open_array(w);
 	for (size_t i = 0; i < found->count; i++)
 		ar_jw_raw(w, found->shells[i]);
@@ -207,7 +207,7 @@ static void on_sessions(struct ar_store_op *op)
 		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
 		return;
 	}
-	ar_sessions_write(&q->sessions, &w);
+	ar_list_write(&q->sessions, "sessions", &w);
 	ar_store_op_fini(op);
 	ar_call_done(c, 200);
 }

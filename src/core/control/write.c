@@ -2,6 +2,7 @@
 #include "audit/trail.h"
 #include "control_priv.h"
 #include "tenant.h"
+#include "workspace/workspace.h"
 
 #include <string.h>
 
@@ -18,6 +19,16 @@ static void mint(struct ar_call *c, struct target *t)
 	t->may_create = t->is_fresh = true;
 }
 
+static void mint_key(const struct ar_call *c, struct ar_str session_key)
+{
+	struct ar_str tenant = ar_control_who(c->who)->tenant;
+
+	if (c->command == AR_CMD_CREATE_WORKSPACE)
+		ar_workspace_mint(tenant, AR_STR_NONE, (char *)session_key.p);
+	else
+		ar_tenant_mint(tenant, (char *)session_key.p);
+}
+
 /* A new session is one of ours: ids are minted until one falls into a partition that is. False: none
  * is, and the call went elsewhere. */
 static bool mint_here(struct ar_call *c, struct ar_str session_key)
@@ -27,7 +38,7 @@ static bool mint_here(struct ar_call *c, struct ar_str session_key)
 	if (!ar_call_is_here(c, AR_STR_NONE))
 		return false;
 	do
-		ar_tenant_mint(ar_control_who(c->who)->tenant, (char *)session_key.p);
+		mint_key(c, session_key);
 	while (ar_control_place(c->control, session_key, &address) != AR_PLACE_HERE);
 	return true;
 }
@@ -107,6 +118,15 @@ static enum ar_status session_key_of_process(const struct ar_target_desc *how, s
 			 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
 }
 
+static enum ar_status session_key_of_workspace(const struct ar_target_desc *how, struct ar_str id,
+					       struct target *t, struct ar_error *err)
+{
+	t->session_key = ar_workspace_key_in(id);
+	if (!ar_str_absent(t->session_key))
+		return AR_OK;
+	return ar_refuse(err, how->error, "%s", AR_NO_WORKSPACE);
+}
+
 /* An id of the caller's own names the session, too. */
 static enum ar_status session_key_of_task(const struct ar_target_desc *how, struct ar_str id,
 					  struct target *t, struct ar_error *err)
@@ -123,7 +143,7 @@ typedef enum ar_status session_key_fn(const struct ar_target_desc *how, struct a
 static session_key_fn *const session_key_by_target[] = {
 	[AR_TARGET_SESSION] = session_key_of_session, [AR_TARGET_ANY] = session_key_of_any,
 	[AR_TARGET_ACTION] = session_key_of_action,   [AR_TARGET_PROCESS] = session_key_of_process,
-	[AR_TARGET_TASK] = session_key_of_task,
+	[AR_TARGET_TASK] = session_key_of_task,	      [AR_TARGET_WORKSPACE] = session_key_of_workspace,
 };
 
 /* The first member that is there; where any of several will do, the first that says
@@ -159,6 +179,44 @@ static enum ar_status target_declared(struct ar_call *c, struct target *t, struc
 }
 
 /* ---- writes that find their target themselves ---- */
+
+/* A path that names one folder in one way: what is checked is what is opened. */
+static bool is_plain_path(struct ar_str path)
+{
+	struct ar_str name, rest = ar_str_sub(path, 1, path.len);
+
+	if (path.len < 2 || path.p[0] != '/' || memchr(path.p, 0, path.len))
+		return false;
+	while (!ar_str_absent(rest)) {
+		rest = ar_str_split(rest, '/', &name);
+		if (name.len == 0 || ar_str_is(name, ".") || ar_str_is(name, ".."))
+			return false;
+	}
+	return true;
+}
+
+/* The key follows from the root or the idempotency key, and a tenant is in both: no other has it. */
+static enum ar_status target_create_workspace(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_cmd_create_workspace_in *in = c->input;
+	struct ar_str tenant = ar_control_who(c->who)->tenant;
+
+	set_key(c, t, "key", in->idempotency_key);
+	mint(c, t);
+	if (ar_str_absent(in->root)) {
+		t->is_fresh = ar_str_absent(in->idempotency_key);
+		if (!t->is_fresh)
+			ar_workspace_mint(tenant, in->idempotency_key, (char *)t->session_key.p);
+		return AR_OK;
+	}
+	t->is_fresh = false;
+	if (!is_plain_path(in->root))
+		return ar_refuse(
+			err, AR_ERR_INVALID_INPUT,
+			"root is the absolute path of a folder, without '.', '..', repeated or final '/'");
+	ar_workspace_key(tenant, in->root, (char *)t->session_key.p);
+	return AR_OK;
+}
 
 static enum ar_status target_submit_turn(struct ar_call *c, struct target *t, struct ar_error *err)
 {
@@ -352,7 +410,7 @@ static void send_new(struct ar_call *c)
 	char home[AR_SESSION_KEY_LEN];
 
 	if (ar_tenant_may_name(tenant, c->work->write.session)) {
-		ar_call_send(c);
+		ar_call_send_bound(c);
 		return;
 	}
 	ar_tenant_home(tenant, home);
@@ -399,6 +457,10 @@ void ar_call_write(struct ar_call *c)
 			       "the home session of a tenant is written by the runtime alone");
 		return;
 	}
+	if (ar_key_is_reserved(t.session_key) && !ar_workspace_is_command(c->command)) {
+		ar_call_no_session(c);
+		return;
+	}
 	*r = (struct ar_engine_request){
 		.session = t.session_key, .may_create = t.may_create, .is_fresh = t.is_fresh, .done = answered
 	};
@@ -410,8 +472,10 @@ void ar_call_write(struct ar_call *c)
 	ar_channel_tokens(c, &r->input.command.token);
 	add_receipt(c, r, t.key);
 	r->audit = ar_trail_of_call(c);
-	if (t.is_fresh)
-		ar_engine_write(c->control->engine, r);
+	if (ar_workspace_is_command(c->command))
+		ar_workspace_write(c);
+	else if (t.is_fresh)
+		ar_call_send_bound(c);
 	else if (is_home)
 		ar_channel_write_home(c);
 	else

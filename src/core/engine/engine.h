@@ -42,7 +42,6 @@ struct ar_engine_options {
 	struct ar_toolbox *toolbox; /* NULL: only clients run tools */
 	struct ar_process_host *processes; /* NULL: none is run */
 	bool ends_processes; /* with the runtime; otherwise they go on, and the next start finds them */
-	struct ar_str workspace; /* folder that local tools work in; absent: none */
 	struct ar_clock *clock;
 	const struct ar_policy *policy; /* borrowed */
 	struct ar_hook_runner *hooks; /* NULL: no hook is configured */

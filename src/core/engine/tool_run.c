@@ -299,6 +299,7 @@ static void on_process(struct ar_tool_call *c, const struct ar_process_spec *wan
 	spec.session_id = c->session_id;
 	spec.call_id = c->tool_call_id;
 	spec.workspace = c->workspace;
+	spec.is_apart = ar_session_is_apart(&r->live->state, r->live->engine->o.policy);
 	r->is_without_host = !r->live->engine->o.processes;
 	ar_process_launch(r->live, r->id, &spec);
 }
@@ -366,11 +367,9 @@ static void run_now(struct ar_live_call *r)
 	struct ar_engine *e = r->live->engine;
 	const struct ar_inventory *inv = e->o.toolbox ? ar_toolbox_inventory(e->o.toolbox) : NULL;
 
-	/* A call from before the workspace was configured, or shared no longer, is not run in it. */
-	if (!ar_policy_admits(e->o.policy, r->live->state.tenant))
-		inv = NULL;
 	r->call.tool = inv ? ar_inventory_find(inv, r->tool) : NULL;
-	if (!r->call.tool) {
+	/* A call from before the workspace was configured, or shared no longer, is not run in it. */
+	if (!r->call.tool || !ar_session_may_use(&r->live->state, e->o.policy, r->call.tool)) {
 		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_NOT_RUN,
 						     .message = AR_STR("the tool is no longer available") });
 		return;
@@ -433,7 +432,8 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 					 .tool_call_id = r->id,
 					 .operation_id = ar_arena_str(a, call->permission),
 					 .account = ar_arena_str(a, l->state.account),
-					 .workspace = e->o.workspace,
+					 .workspace =
+						 ar_arena_str(a, ar_session_folder(&l->state, e->o.policy)),
 					 .profile = (enum ar_sandbox_profile)call->profile.v,
 					 .process_id = process ? ar_arena_str(a, process->id) : AR_STR_NONE };
 	ar_list_push(&l->calls, &r->node);

@@ -51,6 +51,10 @@ void ar_projection_artifact_versions(const struct ar_session *s,
 				     const struct ar_shape_artifact_record *newest, size_t most,
 				     struct ar_jw *w);
 
+/* Of the log of a workspace: its record, and its status for filters (active, archived). */
+void ar_projection_workspace(const struct ar_session *s, struct ar_jw *w);
+struct ar_str ar_projection_workspace_status(const struct ar_session *s);
+
 /* queue_snapshot of one thread. */
 void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w);
 

@@ -478,6 +478,10 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_SANDBOX_APPLIED] = ar_apply_boundary,
 	[AR_EV_SANDBOX_VIOLATION] = ar_apply_violation,
 	[AR_EV_SNAPSHOT_REPAIRED] = ar_apply_repaired,
+	[AR_EV_WORKSPACE_BOUND] = ar_apply_workspace_bound,
+	[AR_EV_WORKSPACE_CREATED] = ar_apply_workspace_created,
+	[AR_EV_WORKSPACE_UPDATED] = ar_apply_workspace_updated,
+	[AR_EV_WORKSPACE_ARCHIVED] = ar_apply_workspace_archived,
 };
 
 enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

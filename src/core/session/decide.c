@@ -23,7 +23,6 @@
 #include "describe.h"
 #include "identity.h"
 #include "schema.h"
-#include "tenant.h"
 
 #include <string.h>
 
@@ -77,23 +76,6 @@ static ar_decide_fn *decision_for(const struct ar_input *in)
 		return ar_decide_repair;
 	}
 	return NULL;
-}
-
-bool ar_policy_admits(const struct ar_policy *policy, struct ar_str tenant)
-{
-	return ar_str_empty(policy->workspace) || policy->is_workspace_shared || ar_tenant_is_local(tenant);
-}
-
-struct ar_str ar_session_workspace(const struct ar_session *s, const struct ar_policy *policy)
-{
-	return ar_policy_admits(policy, s->tenant) ? policy->workspace : AR_STR_NONE;
-}
-
-bool ar_decide_is_admitted(const struct ar_decision *d)
-{
-	struct ar_str tenant = d->session->head > 0 ? d->session->tenant : d->input->tenant;
-
-	return ar_policy_admits(d->input->policy, tenant);
 }
 
 static struct ar_str args_as_kept(struct ar_decision *d)

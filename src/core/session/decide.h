@@ -54,9 +54,19 @@ static inline struct ar_str ar_decide_shape(struct ar_decision *d, const struct 
 /* history/clock_step.c: emitted before the first fact of a decision before which the clock was set back. */
 void ar_decide_clock_step(struct ar_decision *d);
 
-/* Whether the tenant of the session (of one that is being made: of the caller) may work here;
- * see ar_policy_admits(). */
+/* workspace/folder.c: ar_session_is_admitted() and ar_session_folder(); of a session that is being made,
+ * by what the command says. */
 bool ar_decide_is_admitted(const struct ar_decision *d);
+struct ar_str ar_decide_folder(const struct ar_decision *d);
+bool ar_decide_may_use(const struct ar_decision *d, const struct ar_tool *tool);
+
+/* workspace/bind.c: whether a session that is being made may have the workspace that it names, and
+ * the fact that it has it. A word of the host, which names none of ours, is kept and binds nothing. */
+AR_MUST_USE enum ar_status ar_decide_check_binding(const struct ar_decision *d, struct ar_str workspace,
+						   struct ar_error *err);
+void ar_decide_bind(struct ar_decision *d);
+const struct ar_shape_workspace_record *ar_decide_workspace(
+	const struct ar_decision *d); /* that the command brings; NULL: none */
 
 /* decide_access.c: makes the home session of a tenant, if this is its first fact. */
 void ar_decide_home(struct ar_decision *d);

@@ -9,6 +9,7 @@
 #include "tool.h"
 
 struct ar_policy;
+struct ar_workspace_folder; /* workspace/workspace.h */
 
 enum ar_input_kind {
 	AR_IN_COMMAND = 1,
@@ -152,6 +153,9 @@ struct ar_input_command {
 	struct ar_channel_token token; /* connect_channel, reconnect_channel */
 	const struct ar_feed_bounds *feed; /* ack_events, reconnect_channel in the home of a tenant */
 	struct ar_process_standing standing; /* about a process; the engine's to fill */
+	/* Makes a session: the workspace that it is to have; NULL: none of ours is named */
+	const struct ar_shape_workspace_record *workspace;
+	const struct ar_workspace_folder *folder; /* create_workspace: looked at or made before */
 };
 
 struct ar_input {

@@ -72,7 +72,7 @@ struct ar_policy {
 	int64_t process_grace_ms; /* between asking a process to end and killing it */
 	int64_t tool_parallel; /* calls of one turn that may run together */
 	int64_t tool_result_bytes; /* of one result, for the model */
-	struct ar_str workspace; /* folder of the local tools; absent: none; ask ar_session_workspace() */
+	struct ar_str workspace; /* real path of tools.workspace; absent: none; ask ar_session_folder() */
 	bool is_workspace_shared; /* tenants other than AR_TENANT_LOCAL may use it, too */
 	struct ar_str os, arch, shell; /* of this host, in one word each; absent: not known */
 	struct ar_str instructions; /* text of the workspace's instruction file; absent: none */
@@ -129,13 +129,27 @@ struct ar_decision {
 void ar_session_init(struct ar_session *s, struct ar_str session_key, struct ar_json_parser *json);
 void ar_session_fini(struct ar_session *s);
 
-/* The workspace belongs to AR_TENANT_LOCAL: its files, its instruction file, and the tools that
- * work in it. Another tenant is admitted only where no workspace is configured, or where the
- * operator shares it. */
-bool ar_policy_admits(const struct ar_policy *policy, struct ar_str tenant);
+/* Also of one of another tenant: both answers are the same. */
+#define AR_NO_WORKSPACE "there is no such workspace"
 
-/* The folder that the session may use; absent: none. */
-struct ar_str ar_session_workspace(const struct ar_session *s, const struct ar_policy *policy);
+/* Whether the session may work here: one with a workspace of its own may. tools.workspace belongs to
+ * AR_TENANT_LOCAL, unless the operator shares it. */
+bool ar_session_is_admitted(const struct ar_session *s, const struct ar_policy *policy);
+
+/* Whether the session is of a tenant that variables, secrets and rights of the host are not for: those
+ * are AR_TENANT_LOCAL's, unless the operator shares tools.workspace. */
+bool ar_session_is_apart(const struct ar_session *s, const struct ar_policy *policy);
+
+/* Whether the tool is one of the session's: what works in a folder needs one, and everything else belongs
+ * to the host, as tools.workspace does. */
+bool ar_session_may_use(const struct ar_session *s, const struct ar_policy *policy,
+			const struct ar_tool *tool);
+
+/* Boundaries for what works in the session's folder; NULL: it has none, or nothing can be confined. */
+const struct ar_sandbox_host *ar_session_sandbox(const struct ar_session *s, const struct ar_policy *policy);
+
+/* The folder that the session works in: that of its own workspace, else tools.workspace; absent: none. */
+struct ar_str ar_session_folder(const struct ar_session *s, const struct ar_policy *policy);
 
 /* Zero events and AR_OK is a legal answer (nothing to do). AR_E_REFUSED carries a catalogue
  * code, and nothing has changed. AR_E_CORRUPT: a fact contradicts the session, whose state is of

@@ -438,6 +438,8 @@ static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, policy_ref),
 	STR(ar_session, environment_ref),
 	RAW(ar_session, limits),
+	OBJECT(ar_session, bound, workspace_binding),
+	OBJECT(ar_session, own, workspace_record),
 	MARK(ar_session, 0),
 	MARK(ar_session, 1),
 	MARK(ar_session, 2),

@@ -138,6 +138,9 @@ struct ar_session {
 	struct ar_vec declared; /* struct ar_task with a sheet: all that are open, the newest ended */
 	struct ar_opt_int declared_count; /* ids of tasks that went to declared ones */
 	struct ar_str environment_ref, limits; /* of the newest boundary: content by ref, JSON object */
+	const struct ar_shape_workspace_binding
+		*bound; /* what it has of its workspace; NULL: none is its own */
+	const struct ar_shape_workspace_record *own; /* of the log of a workspace; NULL: a session */
 };
 
 /* ---- reading ---- */

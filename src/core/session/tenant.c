@@ -1,6 +1,7 @@
 /* See the header. */
 #include "tenant.h"
 #include "base32.h"
+#include "buf.h"
 #include "hash.h"
 
 #include <string.h>
@@ -10,9 +11,14 @@
 #define NO_TIME 10 /* characters of an id without a time */
 #define VERSION_BYTE 6 /* its upper half */
 #define VARIANT_BYTE 8
+#define HOME_VERSION 7
 #define NAMED_VERSION 8
+#define WORKSPACE_VERSION 9
+#define WORKER_VERSION 10
 
 const char ar_tenant_homes_end[AR_SESSION_KEY_LEN + 1] = "0000000000zzzzzzzzzzzzzzzz";
+const char ar_workspaces_above[AR_SESSION_KEY_LEN + 1] = "0000000000hzzzzzzzzzzzzzzz";
+const char ar_workspaces_below[AR_SESSION_KEY_LEN + 1] = "0000000000m000000000000000";
 
 bool ar_tenant_is_local(struct ar_str tenant)
 {
@@ -46,6 +52,25 @@ void ar_tenant_mint(struct ar_str tenant, char out[AR_SESSION_KEY_LEN])
 	ar_id_encode(uuid, out);
 }
 
+/* A key without a time: the rest is of the uuid. */
+static void encode_reserved(uint8_t uuid[UUID], unsigned version, char out[AR_SESSION_KEY_LEN])
+{
+	memset(uuid, 0, TIME_BYTES);
+	set_version(uuid, version);
+	uuid[VARIANT_BYTE] = (uint8_t)(0x80 | (uuid[VARIANT_BYTE] & 0x3f));
+	ar_id_encode(uuid, out);
+}
+
+/* The version of a key without a time; 0: it has one. */
+static unsigned reserved_version(struct ar_str session_key)
+{
+	uint8_t uuid[UUID];
+
+	if (session_key.len != AR_SESSION_KEY_LEN || memcmp(session_key.p, ar_tenant_homes_end, NO_TIME) != 0)
+		return 0; /* every call asks, and almost all at once */
+	return decode(session_key, uuid) ? uuid[VERSION_BYTE] >> 4 : 0;
+}
+
 void ar_tenant_home(struct ar_str tenant, char out[AR_SESSION_KEY_LEN])
 {
 	struct ar_arena a = { 0 };
@@ -54,15 +79,61 @@ void ar_tenant_home(struct ar_str tenant, char out[AR_SESSION_KEY_LEN])
 
 	ar_arena_fini(&a);
 	memcpy(uuid, h.b, UUID);
-	memset(uuid, 0, TIME_BYTES);
-	set_version(uuid, 7);
-	uuid[VARIANT_BYTE] = (uint8_t)(0x80 | (uuid[VARIANT_BYTE] & 0x3f));
-	ar_id_encode(uuid, out);
+	encode_reserved(uuid, HOME_VERSION, out);
 }
 
 bool ar_tenant_is_a_home(struct ar_str session_key)
 {
-	return memcmp(session_key.p, ar_tenant_homes_end, NO_TIME) == 0;
+	return reserved_version(session_key) == HOME_VERSION;
+}
+
+bool ar_key_is_reserved(struct ar_str session_key)
+{
+	unsigned version = reserved_version(session_key);
+
+	return version == WORKSPACE_VERSION || version == WORKER_VERSION;
+}
+
+/* No name of a tenant has a line end in it, so no two pairs give one text. */
+static void hash_key(const char *kind, struct ar_str tenant, struct ar_str value,
+		     char out[AR_SESSION_KEY_LEN])
+{
+	struct ar_buf text = { 0 };
+	struct ar_hash h;
+	uint8_t uuid[UUID];
+
+	ar_buf_addf(&text, "%s\n%.*s\n\n", kind, AR_STR_ARG(tenant));
+	ar_buf_adds(&text, value);
+	h = ar_hash_of(ar_buf_str(&text));
+	ar_buf_fini(&text);
+	memcpy(uuid, h.b, UUID);
+	encode_reserved(uuid, WORKSPACE_VERSION, out);
+}
+
+void ar_workspace_key(struct ar_str tenant, struct ar_str root, char out[AR_SESSION_KEY_LEN])
+{
+	hash_key("workspace", tenant, root, out);
+}
+
+void ar_workspace_mint(struct ar_str tenant, struct ar_str idempotency_key, char out[AR_SESSION_KEY_LEN])
+{
+	uint8_t uuid[UUID];
+
+	if (!ar_str_absent(idempotency_key)) {
+		hash_key("workspace by key", tenant, idempotency_key, out);
+		return;
+	}
+	ar_hash_draw(uuid, sizeof(uuid));
+	encode_reserved(uuid, WORKSPACE_VERSION, out);
+}
+
+struct ar_str ar_workspace_key_in(struct ar_str id)
+{
+	struct ar_str key = ar_id_session_key(id);
+
+	if (ar_str_absent(key) || !ar_str_starts(id, AR_STR("ws_")) || id.len != AR_SESSION_KEY_LEN + 3)
+		return AR_STR_NONE;
+	return reserved_version(key) == WORKSPACE_VERSION ? key : AR_STR_NONE;
 }
 
 bool ar_tenant_is_home(struct ar_str tenant, struct ar_str session_key)
@@ -70,7 +141,7 @@ bool ar_tenant_is_home(struct ar_str tenant, struct ar_str session_key)
 	char home[AR_SESSION_KEY_LEN];
 
 	if (!ar_tenant_is_a_home(session_key))
-		return false; /* every call asks, and almost all at once */
+		return false;
 	ar_tenant_home(tenant, home);
 	return ar_str_eq(session_key, (struct ar_str){ home, AR_SESSION_KEY_LEN });
 }

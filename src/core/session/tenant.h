@@ -4,8 +4,9 @@
  *
  * Sessions of named tenants have version 8 where a UUID has its version (a "g" or "h" as the
  * eleventh character); those that a caller names also end in the tenant's mark. Those of
- * AR_TENANT_LOCAL have any other version. A session of the first millisecond of 1970 is the home
- * of a tenant: the runtime's own, made by it alone. Pure. */
+ * AR_TENANT_LOCAL have any other version. What has a key of the first millisecond of 1970 is the
+ * runtime's own, made by it alone: with version 7 the home of a tenant, with version 9 the log of a
+ * workspace; version 10 is kept for workers. Pure. */
 #ifndef AR_SESSION_TENANT_H
 #define AR_SESSION_TENANT_H
 
@@ -31,7 +32,24 @@ bool ar_tenant_is_home(struct ar_str tenant, struct ar_str session_key); /* that
 
 bool ar_tenant_is_a_home(struct ar_str session_key); /* whosever */
 
-/* The greatest id that a home can have: sessions above it are the others. */
+/* The greatest id that a home or a reserved key can have: sessions above it are the others. */
 extern const char ar_tenant_homes_end[AR_SESSION_KEY_LEN + 1];
+
+/* The log of something that is not a session: nobody but its own commands writes to it. */
+bool ar_key_is_reserved(struct ar_str session_key);
+
+/* The key of the workspace that is this folder: the same folder of the same tenant is the same
+ * workspace. Never absent, never of another tenant. */
+void ar_workspace_key(struct ar_str tenant, struct ar_str root, char out[AR_SESSION_KEY_LEN]);
+
+/* The key of a workspace without a folder of its own: of the one that was asked for with this idempotency
+ * key, or (absent) of a new one. */
+void ar_workspace_mint(struct ar_str tenant, struct ar_str idempotency_key, char out[AR_SESSION_KEY_LEN]);
+
+/* The key in the id of a workspace, ws_ and 26 characters; absent: it is not the id of one. */
+struct ar_str ar_workspace_key_in(struct ar_str id);
+
+/* Between these two, exclusive, are the keys of all workspaces. */
+extern const char ar_workspaces_below[AR_SESSION_KEY_LEN + 1], ar_workspaces_above[AR_SESSION_KEY_LEN + 1];
 
 #endif

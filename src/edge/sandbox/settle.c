@@ -241,7 +241,7 @@ static enum ar_status settle_environment(struct settling *t)
 				    .call_id = t->spec->call_id,
 				    .toolchain = t->s->roots.variables,
 				    .toolchain_count = t->s->roots.variable_count,
-				    .setting = t->s->env,
+				    .setting = t->spec->is_apart ? AR_STR_NONE : t->s->env,
 				    .asked = t->spec->env,
 				    .asked_count = t->spec->env_count,
 				    .tty = t->spec->tty,
@@ -260,7 +260,7 @@ static enum ar_status settle_secrets(struct settling *t)
 {
 	enum ar_status rc;
 
-	if (ar_str_empty(t->spec->command))
+	if (ar_str_empty(t->spec->command) || t->spec->is_apart)
 		return AR_OK;
 	rc = ar_command_secrets_apply(&t->s->secrets, t->spec->command,
 				      t->profile->network == AR_PLAN_NET_PROXY, &t->env, &t->given, t->err);

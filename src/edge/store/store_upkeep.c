@@ -83,10 +83,20 @@ static bool is_owned(const struct ar_store_upkeep *op, const struct ar_store_key
 	return op->partitions[p / 64] >> p % 64 & 1;
 }
 
+/* A workspace or a worker is there until it is archived and removed by command, however long nothing of it
+ * changes: keys without a time, of version 9 and 10 (core/session/tenant.h). */
+static bool is_kept(const struct ar_store_key *key)
+{
+	static const uint8_t no_time[6];
+	unsigned version = key->b[6] >> 4;
+
+	return memcmp(key->b, no_time, sizeof no_time) == 0 && (version == 9 || version == 10);
+}
+
 bool ar_store_walk_includes(const struct ar_store_upkeep *op, const struct ar_store_key *key, bool is_active,
 			    ar_usec updated)
 {
-	return !is_active && updated < op->before && is_owned(op, key);
+	return !is_active && updated < op->before && !is_kept(key) && is_owned(op, key);
 }
 
 void ar_store_walk_end(struct ar_store_upkeep *op, const struct ar_store_walk *w,

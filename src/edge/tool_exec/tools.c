@@ -26,7 +26,7 @@
 
 #define CONFINED \
 	.owner = AR_TOOL_LOCAL, .capabilities = AR_TOOL_SHELL | AR_TOOL_WRITE | AR_TOOL_FILESYSTEM, \
-	.is_confined = true
+	.is_confined = true, .works_in_folder = true
 
 static const struct ar_tool tools[AR_EXEC_KIND_COUNT] = {
 	[AR_EXEC_SHELL] = { .name = AR_STR("shell"),
@@ -107,6 +107,7 @@ static const struct ar_tool tools[AR_EXEC_KIND_COUNT] = {
 					    "\"processId\""),
 			   .owner = AR_TOOL_LOCAL,
 			   .capabilities = AR_TOOL_READ,
+			   .works_in_folder = true,
 			   .is_read_only = true,
 			   .is_concurrency_safe = true,
 			   .is_idempotent = true },
@@ -120,6 +121,7 @@ static const struct ar_tool tools[AR_EXEC_KIND_COUNT] = {
 					    "\"processId\""),
 			   .owner = AR_TOOL_LOCAL,
 			   .capabilities = AR_TOOL_WRITE,
+			   .works_in_folder = true,
 			   .is_confined = true,
 			   .is_idempotent = true },
 };

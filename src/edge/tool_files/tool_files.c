@@ -144,6 +144,7 @@ static void describe_tool(struct tool_files *t, size_t i, const struct ar_files_
 		.is_concurrency_safe = !kind->writes,
 		.is_idempotent = kind->is_idempotent,
 		.is_confined = true,
+		.works_in_folder = true,
 	};
 }
 

@@ -180,18 +180,21 @@ static void accepted(struct ar_engine_request *r)
 	assert_int_equal(r->status, AR_OK);
 }
 
-static void submit(struct world *w)
+static void submit_in(struct world *w, const struct ar_shape_workspace_record *workspace)
 {
-	w->input = (struct ar_cmd_submit_turn_in){ .text = AR_STR("look it up"),
-						   .create_policy = &(struct ar_shape_create_policy){
-							   .title = AR_STR_NONE } };
+	const struct ar_shape_create_policy policy = { .workspace_id = workspace ? workspace->workspace_id
+										 : AR_STR_NONE };
+
+	w->input = (struct ar_cmd_submit_turn_in){ .text = AR_STR("look it up"), .create_policy = &policy };
 	w->request = (struct ar_engine_request){ .session = { w->session_key, AR_SESSION_KEY_LEN },
 						 .may_create = true,
 						 .is_fresh = true,
 						 .done = accepted };
-	w->request.input = (struct ar_input){ .kind = AR_IN_COMMAND,
-					      .command = { .id = AR_CMD_SUBMIT_TURN, .args = &w->input },
-					      .account = AR_STR("local") };
+	w->request.input = (struct ar_input){
+		.kind = AR_IN_COMMAND,
+		.command = { .id = AR_CMD_SUBMIT_TURN, .args = &w->input, .workspace = workspace },
+		.account = AR_STR("local")
+	};
 	ar_engine_write(w->engine, &w->request);
 	go_on(w, 100 * MS);
 }
@@ -227,7 +230,7 @@ static int open_world(void **state)
 	ar_id_mint(w->session_key);
 	boot(w);
 	find_tools(w);
-	submit(w);
+	submit_in(w, NULL);
 	assert_int_equal(w->model_starts, 1);
 	assert_int_equal(w->offered, 1);
 	*state = w;
@@ -330,12 +333,42 @@ static void test_a_reader_that_waits_is_told_of_the_move(void **state)
 	assert_int_equal(w->model_starts, 1);
 }
 
+static void test_a_call_has_the_folder_of_its_session(void **state)
+{
+	static const struct ar_shape_workspace_record shop = { .workspace_id = AR_STR(
+								       "ws_0000000000jaaaaaaaaaaaaaaa"),
+							       .root = AR_STR("/srv/shop"),
+							       .status = AR_WORKSPACE_RECORD_STATUS_ACTIVE,
+							       .version = 1 };
+	struct world *w = *state;
+
+	w->policy.workspace = AR_STR("/srv/host");
+	answer_with_call(w);
+	go_on(w, 100 * MS);
+	assert_true(ar_str_is(w->running->workspace, "/srv/host"));
+	w->running->v->on_done(w->running, &(struct ar_tool_result){ .outcome = AR_TOOL_OK });
+	go_on(w, 100 * MS);
+	expect_over(w);
+
+	ar_id_mint(w->session_key);
+	submit_in(w, &shop);
+	answer_with_call(w);
+	go_on(w, 100 * MS);
+	assert_true(ar_str_is(w->running->workspace, "/srv/shop"));
+	crash(w);
+	find_tools(w);
+	go_on(w, 1000 * MS);
+	assert_true(ar_str_is(w->running->workspace, "/srv/shop"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_model_call_is_repeated_with_all_tools, open_world,
 						close_world),
 		cmocka_unit_test_setup_teardown(test_a_tool_call_is_repeated_once, open_world, close_world),
+		cmocka_unit_test_setup_teardown(test_a_call_has_the_folder_of_its_session, open_world,
+						close_world),
 		cmocka_unit_test_setup_teardown(test_a_reader_that_waits_is_told_of_the_stop, open_world,
 						close_world),
 		cmocka_unit_test_setup_teardown(test_a_reader_that_waits_is_told_of_the_move, open_world,

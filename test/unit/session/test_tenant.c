@@ -63,12 +63,100 @@ static void test_chosen_ids_are_of_one_tenant(void **state AR_UNUSED)
 	assert_false(ar_tenant_may_name(AR_STR("local"), AR_STR("short")));
 }
 
+/* A home and a workspace have no time, both; only the version tells them apart. */
+static void test_a_workspace_is_not_a_home(void **state AR_UNUSED)
+{
+	char home[AR_SESSION_KEY_LEN], key[AR_SESSION_KEY_LEN], worker[AR_SESSION_KEY_LEN];
+
+	ar_tenant_home(AR_STR("acme"), home);
+	ar_workspace_key(AR_STR("acme"), AR_STR("/srv/a"), key);
+	memcpy(worker, key, sizeof(worker));
+	worker[10] = 'm'; /* version 10 */
+	assert_true(ar_tenant_is_a_home(session_key_of(home)));
+	assert_false(ar_tenant_is_a_home(session_key_of(key)));
+	assert_false(ar_key_is_reserved(session_key_of(home)));
+	assert_true(ar_key_is_reserved(session_key_of(key)));
+	assert_true(ar_key_is_reserved(session_key_of(worker)));
+	ar_tenant_mint(AR_STR("acme"), home);
+	assert_false(ar_key_is_reserved(session_key_of(home)));
+}
+
+static void test_the_same_folder_has_the_same_workspace(void **state AR_UNUSED)
+{
+	char key[AR_SESSION_KEY_LEN], other[AR_SESSION_KEY_LEN];
+
+	ar_workspace_key(AR_STR("acme"), AR_STR("/srv/a"), key);
+	assert_memory_equal(key, "0000000000jngtwpxq68fbhthd",
+			    AR_SESSION_KEY_LEN); /* stored: never another */
+	ar_workspace_key(AR_STR("acme"), AR_STR("/srv/a"), other);
+	assert_memory_equal(key, other, AR_SESSION_KEY_LEN);
+	ar_workspace_key(AR_STR("zeta"), AR_STR("/srv/a"), other);
+	assert_memory_not_equal(key, other, AR_SESSION_KEY_LEN);
+	ar_workspace_key(AR_STR("acme"), AR_STR("/srv/b"), other);
+	assert_memory_not_equal(key, other, AR_SESSION_KEY_LEN);
+	/* what a caller chooses as a key is never a folder */
+	ar_workspace_mint(AR_STR("acme"), AR_STR("/srv/a"), other);
+	assert_memory_not_equal(key, other, AR_SESSION_KEY_LEN);
+	ar_workspace_mint(AR_STR("acme"), AR_STR("/srv/a"), key);
+	assert_memory_equal(key, other, AR_SESSION_KEY_LEN);
+	ar_workspace_mint(AR_STR("acme"), AR_STR_NONE, key);
+	ar_workspace_mint(AR_STR("acme"), AR_STR_NONE, other);
+	assert_memory_not_equal(key, other, AR_SESSION_KEY_LEN);
+}
+
+static void test_workspaces_are_among_themselves(void **state AR_UNUSED)
+{
+	char key[AR_SESSION_KEY_LEN], home[AR_SESSION_KEY_LEN];
+
+	ar_tenant_home(AR_STR("acme"), home);
+	assert_true(memcmp(home, ar_workspaces_above, AR_SESSION_KEY_LEN) < 0);
+	for (int i = 0; i < 100; i++) {
+		ar_workspace_mint(AR_STR("acme"), AR_STR_NONE, key);
+		assert_true(key[10] == 'j' || key[10] == 'k');
+		assert_true(memcmp(key, ar_workspaces_above, AR_SESSION_KEY_LEN) > 0);
+		assert_true(memcmp(key, ar_workspaces_below, AR_SESSION_KEY_LEN) < 0);
+		assert_true(memcmp(key, ar_tenant_homes_end, AR_SESSION_KEY_LEN) < 0);
+	}
+}
+
+static void test_callers_cannot_choose_reserved_keys(void **state AR_UNUSED)
+{
+	char key[AR_SESSION_KEY_LEN];
+
+	ar_workspace_key(AR_STR("acme"), AR_STR("/srv/a"), key);
+	assert_false(ar_tenant_may_name(AR_STR("acme"), session_key_of(key)));
+	assert_false(ar_tenant_may_name(AR_STR("local"), session_key_of(key)));
+	key[10] = 'm';
+	assert_false(ar_tenant_may_name(AR_STR("local"), session_key_of(key)));
+}
+
+static void test_ids_of_workspaces(void **state AR_UNUSED)
+{
+	char id[3 + AR_SESSION_KEY_LEN] = "ws_";
+	struct ar_str text = { id, sizeof(id) };
+
+	ar_workspace_mint(AR_STR("acme"), AR_STR_NONE, id + 3);
+	assert_true(ar_str_eq(ar_workspace_key_in(text), session_key_of(id + 3)));
+	assert_true(ar_str_absent(ar_workspace_key_in(ar_str_sub(text, 0, text.len - 1))));
+	assert_true(ar_str_absent(ar_workspace_key_in(AR_STR("default"))));
+	assert_true(ar_str_absent(ar_workspace_key_in(AR_STR_NONE)));
+	id[13] = 'm'; /* a worker */
+	assert_true(ar_str_absent(ar_workspace_key_in(text)));
+	ar_tenant_mint(AR_STR("local"), id + 3);
+	assert_true(ar_str_absent(ar_workspace_key_in(text)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_homes_follow_from_the_name),
 		cmocka_unit_test(test_minted_ids_say_whether_the_tenant_has_a_name),
 		cmocka_unit_test(test_chosen_ids_are_of_one_tenant),
+		cmocka_unit_test(test_a_workspace_is_not_a_home),
+		cmocka_unit_test(test_the_same_folder_has_the_same_workspace),
+		cmocka_unit_test(test_workspaces_are_among_themselves),
+		cmocka_unit_test(test_callers_cannot_choose_reserved_keys),
+		cmocka_unit_test(test_ids_of_workspaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ export interface InputPart {
 export interface CreatePolicy {
   /** Name to show; without it the beginning of the input. */
   title?: string;
-  /** Workspace that it works in. */
+  /** Workspace it works in, by its id (ws_); any other word is kept as it is. */
   workspaceId?: string;
   /** The account. */
   accountRef?: string;
@@ -893,6 +893,44 @@ export interface ArtifactRecord {
   sequence: number;
   /** When it changed. */
   updatedAt: string;
+  [extra: string]: unknown;
+}
+
+/** A workspace. */
+export interface WorkspaceRecord {
+  /** The workspace. */
+  workspaceId: string;
+  /** Tenant it belongs to. */
+  tenant: string;
+  /** Person or actor that created it. */
+  owner: string;
+  /** Name to show. */
+  name: string;
+  /** A folder that was there, or one that the runtime makes and removes. */
+  kind: "folder" | "managed";
+  /** Absolute path of the folder. */
+  root: string;
+  /** Whether sessions may use it. */
+  status: "active" | "archived";
+  /** Counts its changes. */
+  version: number;
+  /** When it was created. */
+  createdAt: string;
+  /** When it last changed. */
+  updatedAt: string;
+  /** In lists: newest fact of its log that this shows. */
+  asOfSequence?: number;
+  [extra: string]: unknown;
+}
+
+/** What a session has of its workspace. */
+export interface WorkspaceBinding {
+  /** The workspace. */
+  workspaceId: string;
+  /** Version of the workspace that this is from. */
+  version: number;
+  /** Absolute path of the folder that the session works in. */
+  folder: string;
   [extra: string]: unknown;
 }
 

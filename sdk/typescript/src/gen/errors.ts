@@ -138,7 +138,7 @@ export type ErrorCode =
   | "run_not_current"
   /** Other content is recorded at this offset; read the task for the next offset. */
   | "offset_conflict"
-  /** The task has changed since; read it and apply your change again. */
+  /** The task or workspace has changed since; read it and apply your change again. */
   | "version_conflict"
   /** The turn is not running and cannot be steered; submit a new turn. */
   | "turn_not_active"
@@ -253,7 +253,11 @@ export type ErrorCode =
   /** This person has approved already; other people must approve. */
   | "already_approved"
   /** No artifact has this id, or it left the list; list the artifacts of the session. */
-  | "artifact_not_found";
+  | "artifact_not_found"
+  /** No workspace has this id; list the workspaces or create one. */
+  | "workspace_not_found"
+  /** The workspace is archived and takes no work; use another. */
+  | "workspace_archived";
 
 /** Whether the same call may succeed later, and the status that HTTP gives it, by code. */
 export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; readonly retryable: boolean } } = {
@@ -383,4 +387,6 @@ export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; reado
   other_person_needed: { http: 403, retryable: false },
   already_approved: { http: 409, retryable: false },
   artifact_not_found: { http: 404, retryable: false },
+  workspace_not_found: { http: 404, retryable: false },
+  workspace_archived: { http: 409, retryable: false },
 };

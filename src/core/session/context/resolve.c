@@ -13,6 +13,12 @@ static struct ar_str ref_of(struct ar_decision *d, struct ar_str text)
 	return ar_ref_make(d->arena, d->session->session_key, &hash);
 }
 
+/* The instruction file is one of tools.workspace: it says nothing about other folders. */
+static bool has_host_instructions(const struct ar_decision *d)
+{
+	return !d->session->bound && ar_decide_is_admitted(d);
+}
+
 static struct ar_shape_omission_list omissions_of(struct ar_conversation *c, const struct ar_selection *s)
 {
 	struct ar_decision *d = c->d;
@@ -35,7 +41,7 @@ static struct ar_shape_omission_list omissions_of(struct ar_conversation *c, con
 			.reason = AR_STR("too_long: the oldest do not fit into the request"),
 			.count = AR_OPT_INT(left_out)
 		};
-	if (!ar_str_absent(policy->instructions_trouble) && ar_decide_is_admitted(d))
+	if (!ar_str_absent(policy->instructions_trouble) && has_host_instructions(d))
 		list[n++] = (struct ar_shape_omission){ .ref = policy->instructions_file,
 							.reason = policy->instructions_trouble };
 	return (struct ar_shape_omission_list){ list, n };
@@ -57,9 +63,8 @@ static struct ar_texts instruction_refs(struct ar_decision *d, const struct ar_s
 static struct ar_texts workspace_refs(const struct ar_decision *d)
 {
 	static const struct ar_str whole = AR_STR("workspace:/");
-	bool has_none = ar_str_empty(d->input->policy->workspace) || !ar_decide_is_admitted(d);
 
-	return (struct ar_texts){ &whole, has_none ? 0 : 1 };
+	return (struct ar_texts){ &whole, !ar_str_empty(ar_decide_folder(d)) };
 }
 
 static struct ar_shape_policy_fact_list policy_facts(const struct ar_conversation *c,
@@ -117,7 +122,7 @@ struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str session_key,
 
 struct ar_str ar_decide_instructions(const struct ar_decision *d)
 {
-	return ar_decide_is_admitted(d) ? d->input->policy->instructions : AR_STR_NONE;
+	return has_host_instructions(d) ? d->input->policy->instructions : AR_STR_NONE;
 }
 
 void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, struct ar_selection *s)

@@ -66,7 +66,8 @@ static void write_sandbox(struct document *doc, const struct ar_turn *turn, cons
 	bool is_settled = call && call->profile.set;
 	enum ar_sandbox_profile profile = is_settled ? (enum ar_sandbox_profile)call->profile.v
 						     : ar_profile_of_turn(policy, ar_turn_options(turn));
-	bool is_available = policy->sandbox && policy->sandbox->profiles[profile].is_available;
+	const struct ar_sandbox_host *host = ar_session_sandbox(doc->d->session, policy);
+	bool is_available = host && host->profiles[profile].is_available;
 
 	ar_jw_key(&doc->w, "sandbox");
 	ar_jw_open(&doc->w);
@@ -93,7 +94,7 @@ static void write_surroundings(struct document *doc, const struct ar_turn *turn,
 	ar_jw_str(&doc->w, doc->d->session->policy_ref);
 	ar_jw_mstr(&doc->w, "workspaceId", doc->d->session->workspace);
 	ar_jw_key(&doc->w, "cwd");
-	ar_jw_str(&doc->w, ar_decide_is_admitted(doc->d) ? doc->d->input->policy->workspace : AR_STR_NONE);
+	ar_jw_str(&doc->w, ar_decide_folder(doc->d));
 	ar_jw_mstr(&doc->w, "source", turn->source);
 	write_sandbox(doc, turn, call, chain);
 	ar_jw_key(&doc->w, "routing");

@@ -100,7 +100,9 @@ struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct 
 	p.profile = asked ? asked : own_profile(p.turn, act->tool);
 	p.is_escalation = ranks[p.profile] > ranks[p.turn];
 	p.justification = ar_arena_str(d->arena, member(d->json, act->args, "justification"));
-	p.is_forbidden = p.profile == AR_SANDBOX_DANGER_FULL_ACCESS && !d->input->policy->allow_danger;
+	p.is_forbidden =
+		p.profile == AR_SANDBOX_DANGER_FULL_ACCESS &&
+		(!d->input->policy->allow_danger || ar_session_is_apart(d->session, d->input->policy));
 	settle_standing(d, &p);
 	return p;
 }

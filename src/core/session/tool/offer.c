@@ -100,13 +100,14 @@ struct ar_offers ar_offers_of(struct ar_decision *d, const struct ar_turn *turn)
 {
 	static const struct ar_inventory nothing;
 	const struct ar_inventory *all = d->input->policy->inventory;
-	const struct ar_inventory *inv = all && ar_decide_is_admitted(d) ? all : &nothing;
+	const struct ar_inventory *inv = all ? all : &nothing;
 	const struct ar_shape_offered_tool_list *tools = &ar_turn_options(turn)->tools;
 	struct ar_offers o = { ar_arena_alloc(d->arena, (inv->count + tools->count + 1) * sizeof(*o.at)), 0 };
 	bool is_restricted = restricts(tools);
 
 	for (size_t i = 0; i < inv->count; i++) {
-		if (!is_restricted || is_wanted(tools, inv->tools[i]->name))
+		if (ar_decide_may_use(d, inv->tools[i]) &&
+		    (!is_restricted || is_wanted(tools, inv->tools[i]->name)))
 			o.at[o.count++] = inv->tools[i];
 	}
 	for (size_t i = 0; i < tools->count; i++) {

@@ -28,6 +28,7 @@ static void create_session(struct ar_decision *d, const struct birth *b)
 			       .source = ar_str_absent(b->source) ? AR_STR("api") : b->source,
 			       .metadata = b->metadata,
 		       });
+	ar_decide_bind(d);
 }
 
 static struct ar_thread *start_thread(struct ar_decision *d)
@@ -61,7 +62,7 @@ enum ar_status ar_decide_create_session(struct ar_decision *d, struct ar_error *
 	if (d->session->head > 0)
 		return ar_refuse(err, AR_ERR_ID_CONFLICT, "session %.*s exists already",
 				 AR_STR_ARG(d->session->id));
-	if (check_tenant(d, err) != AR_OK)
+	if (ar_decide_check_binding(d, in->workspace_id, err) != AR_OK || check_tenant(d, err) != AR_OK)
 		return AR_E_REFUSED;
 	create_session(d, &(struct birth){ in->title, in->workspace_id, in->account_ref, in->source,
 					   in->metadata });
@@ -412,6 +413,15 @@ static void create_from_policy(struct ar_decision *d, const struct ar_cmd_submit
 	create_session(d, &b);
 }
 
+/* A session that is there keeps the workspace that it has. */
+static enum ar_status check_workspace(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+				      struct ar_error *err)
+{
+	if (d->session->head > 0 || !in->create_policy)
+		return AR_OK;
+	return ar_decide_check_binding(d, in->create_policy->workspace_id, err);
+}
+
 /* What the turn is to be, before anything of it is said. */
 static enum ar_status check_turn(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
 				 struct ar_turn_input *ret, struct ar_error *err)
@@ -424,8 +434,9 @@ static enum ar_status check_turn(struct ar_decision *d, const struct ar_cmd_subm
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "source %s is reserved for the runtime; use another or none",
 				 AR_SOURCE_SYSTEM);
-	if (check_tenant(d, err) != AR_OK || ar_decide_input(d, in->input, in->text, ret, err) != AR_OK ||
-	    check_new(d, in, err) != AR_OK || check_options(d, in->options, err) != AR_OK)
+	if (check_workspace(d, in, err) != AR_OK || check_tenant(d, err) != AR_OK ||
+	    ar_decide_input(d, in->input, in->text, ret, err) != AR_OK || check_new(d, in, err) != AR_OK ||
+	    check_options(d, in->options, err) != AR_OK)
 		return AR_E_REFUSED;
 	return AR_OK;
 }

@@ -4,10 +4,10 @@
 #include "decide.h"
 #include "permission/permission.h"
 
-static struct ar_shape_environment_sandbox sandbox_of(const struct ar_policy *policy,
+static struct ar_shape_environment_sandbox sandbox_of(const struct ar_sandbox_host *host,
 						      enum ar_sandbox_profile profile)
 {
-	const struct ar_sandbox_standing *s = policy->sandbox ? &policy->sandbox->profiles[profile] : NULL;
+	const struct ar_sandbox_standing *s = host ? &host->profiles[profile] : NULL;
 	bool is_available = s && s->is_available;
 	struct ar_str why_not = s ? s->reason : AR_STR("no sandbox was set up here");
 
@@ -20,7 +20,8 @@ struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *t
 {
 	const struct ar_policy *policy = d->input->policy;
 	enum ar_sandbox_profile profile = ar_profile_of_turn(policy, ar_turn_options(turn));
-	const struct ar_shape_environment_sandbox sandbox = sandbox_of(policy, profile);
+	const struct ar_shape_environment_sandbox sandbox =
+		sandbox_of(ar_session_sandbox(d->session, policy), profile);
 	const struct ar_shape_environment_network network = { .access = ar_str_from(
 								      ar_profile_network(profile)) };
 	const struct ar_shape_process_limits limits = { .timeout_ms = policy->tool_ms,
@@ -29,7 +30,7 @@ struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *t
 							.grace_ms = policy->process_grace_ms };
 	const struct ar_shape_turn_environment e = {
 		.workspace_id = d->session->workspace,
-		.cwd = ar_decide_is_admitted(d) ? policy->workspace : AR_STR_NONE,
+		.cwd = ar_decide_folder(d),
 		.shell = policy->shell,
 		.os = policy->os,
 		.arch = policy->arch,

@@ -414,6 +414,30 @@ static void test_paths_are_judged_in_one_form(void **state)
 	}
 }
 
+/* A folder that a tenant may not use gives its paths no shorter name, and so no rule. */
+static void test_paths_of_a_folder_of_others(void **state)
+{
+	static const struct ar_permission_rule rule = { .name = { "src", 3 },
+							.argument = { "path", 4 },
+							.matches = { "src/*", 5 },
+							.verdict = AR_ALLOW,
+							.reach = AR_REACH_HOST };
+	struct desk *d = *state;
+	struct case_of c = { .act = act_of(WRITE) };
+
+	c.act.args = AR_STR("{\"path\":\"/srv/shop/src/main.c\",\"content\":\"x\"}");
+	d->policy.permission_mode = AR_MODE_DEFAULT;
+	d->policy.workspace = AR_STR("/srv/shop");
+	d->policy.rules = &rule;
+	d->policy.rule_count = 1;
+	d->session.head = 1;
+	expect(d, &c, "allow", "host_policy");
+	d->session.tenant = AR_STR("acme");
+	expect(d, &c, "ask", "mode");
+	d->policy.is_workspace_shared = true;
+	expect(d, &c, "allow", "host_policy");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -428,6 +452,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_session_and_turn_may_only_tighten, desk_open,
 						close_desk),
 		cmocka_unit_test_setup_teardown(test_paths_are_judged_in_one_form, desk_open, close_desk),
+		cmocka_unit_test_setup_teardown(test_paths_of_a_folder_of_others, desk_open, close_desk),
 		cmocka_unit_test(test_the_order_of_modes),
 		cmocka_unit_test(test_patterns),
 	};

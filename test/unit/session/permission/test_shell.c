@@ -442,6 +442,22 @@ static void a_session_may_name_commands(void **state)
 	assert_int_equal(judge(d, C("git pull"), NULL).verdict, AR_ALLOW);
 }
 
+/* A rule names a file of the session's folder: in a folder that a tenant may not use there is none. */
+static void rules_name_files_of_the_own_folder(void **state)
+{
+	static const struct ar_permission_rule rule = RULE("no-key", AR_DENY, "cat secrets/key");
+	struct desk *d = *state;
+
+	d->policy.permission_mode = AR_MODE_BYPASS;
+	d->policy.rules = &rule;
+	d->policy.rule_count = 1;
+	d->policy.workspace = AR_STR("/srv/shop");
+	d->session.head = 1;
+	assert_int_equal(judge(d, C("cat /srv/shop/secrets/key"), NULL).verdict, AR_DENY);
+	d->session.tenant = AR_STR("acme");
+	assert_int_equal(judge(d, C("cat /srv/shop/secrets/key"), NULL).verdict, AR_ALLOW);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_desk, close_desk)
 
 int main(void)
@@ -460,6 +476,7 @@ int main(void)
 		TEST(a_grant_is_for_one_command),
 		TEST(turns_may_only_tighten),
 		TEST(a_session_may_name_commands),
+		TEST(rules_name_files_of_the_own_folder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,73 @@
+/* The workspace that a new session names: read from the index row of its log before the session is made, so
+ * that the decision needs nothing but its input. Owner: the loop thread. */
+#include "control_priv.h"
+#include "storage.h"
+#include "tenant.h"
+
+static struct ar_str named_workspace(const struct ar_call *c)
+{
+	const struct ar_cmd_submit_turn_in *turn = c->input;
+
+	if (c->command == AR_CMD_CREATE_SESSION)
+		return ((const struct ar_cmd_create_session_in *)c->input)->workspace_id;
+	if (c->command == AR_CMD_SUBMIT_TURN && turn->create_policy)
+		return turn->create_policy->workspace_id;
+	return AR_STR_NONE;
+}
+
+static void refuse_unknown(struct ar_call *c)
+{
+	ar_call_refuse(c, AR_ERR_WORKSPACE_NOT_FOUND, "%s", AR_NO_WORKSPACE);
+}
+
+static const struct ar_shape_workspace_record *read_record(struct ar_call *c, struct ar_str row)
+{
+	struct ar_shape_workspace_record *record = ar_arena_alloc(&c->arena, sizeof(*record));
+	struct ar_json v;
+
+	if (ar_str_absent(row) || ar_json_parse(c->control->json, row, &v, NULL) != AR_OK ||
+	    ar_struct_decode_strict(&ar_shape_workspace_record_desc, v, &c->arena, record, NULL, NULL) !=
+		    AR_OK)
+		return NULL;
+	return record;
+}
+
+static void on_row(struct ar_store_op *op)
+{
+	struct ar_call_work *w = AR_CONTAINER_OF(op, struct ar_call_work, index.op);
+	struct ar_call *c = w->call;
+	const struct ar_shape_workspace_record *record =
+		op->status == AR_OK && w->index.has_row ? read_record(c, w->index.row.shell) : NULL;
+
+	ar_store_op_fini(op); /* first: the answer gives the call's memory back */
+	if (op->status != AR_OK) {
+		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
+		return;
+	}
+	if (!record || !ar_str_eq(record->tenant, ar_control_who(c->who)->tenant)) {
+		refuse_unknown(c);
+		return;
+	}
+	/* One that is archived is refused by the decision: a repeat of an old write is answered as then. */
+	w->write.input.command.workspace = record;
+	ar_call_send(c);
+}
+
+static void read_row(struct ar_call *c)
+{
+	struct ar_call_work *w = c->work;
+
+	w->index = (struct ar_store_index){ .op = { .kind = AR_STORE_INDEX, .done = on_row },
+					    .session = ar_workspace_key_in(named_workspace(c)) };
+	ar_store_submit(c->control->store, &w->index.op);
+}
+
+void ar_call_send_bound(struct ar_call *c)
+{
+	struct ar_str key = ar_workspace_key_in(named_workspace(c));
+
+	if (ar_str_absent(key))
+		ar_call_send(c);
+	else
+		ar_call_check_tenant(c, key, read_row, refuse_unknown);
+}

@@ -1,0 +1,174 @@
+/* Commands about workspaces. Each has a log of its own (core/session/workspace): a write goes there like
+ * any other, after the folder of a new one was looked at or made; a list comes out of the index. One of
+ * another tenant is as if it did not exist. Owner: the loop thread. */
+#include "control_priv.h"
+#include "storage.h"
+#include "tenant.h"
+#include "workspace/workspace.h"
+
+bool ar_workspace_is_command(enum ar_command command)
+{
+	return command == AR_CMD_CREATE_WORKSPACE || command == AR_CMD_UPDATE_WORKSPACE ||
+	       command == AR_CMD_ARCHIVE_WORKSPACE;
+}
+
+static void refuse_unknown(struct ar_call *c)
+{
+	ar_call_refuse(c, AR_ERR_WORKSPACE_NOT_FOUND, "%s", AR_NO_WORKSPACE);
+}
+
+/* ---- create_workspace ---- */
+
+struct ar_workspace_making {
+	struct ar_call *call;
+	struct ar_folder_request request;
+	struct ar_workspace_folder folder;
+};
+
+void ar_control_serve_folders(struct ar_control *c, ar_control_folder_fn *find, void *arg)
+{
+	c->find_folder = find;
+	c->folder_arg = arg;
+}
+
+/* A path says something only to who is on this machine as one of its users; a token can be anywhere. */
+static enum ar_status check_namer(const struct ar_call *c, struct ar_error *err)
+{
+	const struct ar_principal *who = ar_control_who(c->who);
+	bool is_user = ar_str_is(who->person, AR_PERSON_LOCAL) || ar_str_starts(who->person, AR_STR("uid:"));
+
+	if (c->control->placement)
+		return ar_refuse(
+			err, AR_ERR_POLICY_DENIED,
+			"the nodes of a cluster do not have each other's folders; leave root out, and the "
+			"runtime makes a folder");
+	if (is_user && ar_str_absent(who->token) && ar_tenant_is_local(who->tenant))
+		return AR_OK;
+	return ar_refuse(
+		err, AR_ERR_POLICY_DENIED,
+		"only users of this machine name a root, over the unix socket; leave root out, and the "
+		"runtime makes a folder");
+}
+
+static void on_folder(struct ar_folder_request *r)
+{
+	struct ar_workspace_making *m = AR_CONTAINER_OF(r, struct ar_workspace_making, request);
+	struct ar_call *c = m->call;
+
+	if (r->status != AR_OK) {
+		ar_call_fail(c, &r->err);
+		return;
+	}
+	m->folder = (struct ar_workspace_folder){ .root = r->folder, .is_managed = ar_str_absent(r->root) };
+	c->work->write.input.command.folder = &m->folder;
+	ar_call_send(c);
+}
+
+static void create(struct ar_call *c)
+{
+	const struct ar_cmd_create_workspace_in *in = c->input;
+	struct ar_workspace_making *m = ar_arena_alloc(&c->arena, sizeof(*m));
+	struct ar_error err = { 0 };
+
+	if (!ar_str_absent(in->root) && check_namer(c, &err) != AR_OK) {
+		ar_call_fail(c, &err);
+		return;
+	}
+	if (!c->control->find_folder) {
+		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "this runtime has no folders for workspaces");
+		return;
+	}
+	m->call = c;
+	m->request = (struct ar_folder_request){ .root = in->root,
+						 .person = ar_control_who(c->who)->person,
+						 .home = ar_control_home(c->who, &c->arena),
+						 .key = c->work->write.session,
+						 .arena = &c->arena,
+						 .done = on_folder };
+	c->control->find_folder(c->control->folder_arg, &m->request);
+}
+
+void ar_workspace_write(struct ar_call *c)
+{
+	if (c->command == AR_CMD_CREATE_WORKSPACE)
+		create(c);
+	else
+		ar_call_check_tenant(c, c->work->write.session, ar_call_send, refuse_unknown);
+}
+
+/* ---- get_workspace ---- */
+
+static void seen_workspace(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
+{
+	struct ar_call *c = AR_CONTAINER_OF(v, struct ar_call_work, view)->call;
+	struct ar_jw w = ar_jw(&c->reply);
+
+	if (!s) {
+		ar_call_fail_or_move(c, err);
+		return;
+	}
+	if (!s->own) {
+		refuse_unknown(c);
+		return;
+	}
+	ar_struct_encode(&ar_command_describe(c->command)->out,
+			 &(struct ar_cmd_get_workspace_out){ .workspace = s->own }, AR_STR_NONE, &w);
+	ar_call_done(c, 200);
+}
+
+void ar_query_get_workspace(struct ar_call *c)
+{
+	const struct ar_cmd_get_workspace_in *in = c->input;
+
+	c->work->view.done = seen_workspace;
+	c->work->view.session = ar_workspace_key_in(in->workspace_id);
+	if (ar_str_absent(c->work->view.session))
+		refuse_unknown(c);
+	else
+		ar_call_look_else(c, refuse_unknown);
+}
+
+/* ---- list_workspaces ---- */
+
+static void on_workspaces(struct ar_store_op *op)
+{
+	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, sessions.op);
+	struct ar_call *c = q->call;
+	struct ar_jw w = ar_jw(&c->reply);
+
+	if (op->status != AR_OK) {
+		ar_store_op_fini(op);
+		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
+		return;
+	}
+	ar_list_write(&q->sessions, "workspaces", &w);
+	ar_store_op_fini(op);
+	ar_call_done(c, 200);
+}
+
+static struct ar_str status_word(int wanted)
+{
+	static const char *const words[] = { [0] = "active",
+					     [AR_LIST_WORKSPACES_STATUS_ACTIVE] = "active",
+					     [AR_LIST_WORKSPACES_STATUS_ARCHIVED] = "archived",
+					     [AR_LIST_WORKSPACES_STATUS_ALL] = NULL };
+
+	return words[wanted] ? ar_str_from(words[wanted]) : AR_STR_NONE;
+}
+
+void ar_query_list_workspaces(struct ar_call *c)
+{
+	const struct ar_cmd_list_workspaces_in *in = c->input;
+	struct ar_store_sessions *wanted = &c->work->sessions;
+
+	if (!ar_str_absent(in->cursor) && !ar_key_is_reserved(in->cursor)) {
+		ar_call_refuse(c, AR_ERR_INVALID_CURSOR, "cursor must be the nextCursor of an earlier reply");
+		return;
+	}
+	*wanted = ar_sessions_of(c, on_workspaces);
+	wanted->above = ar_str_from(ar_workspaces_above);
+	wanted->before = ar_str_absent(in->cursor) ? ar_str_from(ar_workspaces_below) : in->cursor;
+	wanted->status = status_word(in->status);
+	wanted->limit = ar_call_limit(in->limit, AR_LIST_DEFAULT, AR_LIST_MAX);
+	ar_store_submit(c->control->store, &wanted->op);
+}

@@ -1,0 +1,16 @@
+/* The record of a workspace, as lists show it. Pure. */
+#include "describe.h"
+#include "projection.h"
+
+void ar_projection_workspace(const struct ar_session *s, struct ar_jw *w)
+{
+	struct ar_shape_workspace_record record = *s->own;
+
+	record.as_of_sequence = AR_OPT_INT((int64_t)s->head);
+	ar_struct_encode(&ar_shape_workspace_record_desc, &record, AR_STR_NONE, w);
+}
+
+struct ar_str ar_projection_workspace_status(const struct ar_session *s)
+{
+	return s->own->status == AR_WORKSPACE_RECORD_STATUS_ACTIVE ? AR_STR("active") : AR_STR("archived");
+}

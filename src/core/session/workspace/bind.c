@@ -1,0 +1,49 @@
+/* A session gets its workspace when it is made, and keeps a copy of what it needs of it: a replay or a
+ * takeover reads no other log. Pure. */
+#include "apply.h"
+#include "decide.h"
+#include "tenant.h"
+
+const struct ar_shape_workspace_record *ar_decide_workspace(const struct ar_decision *d)
+{
+	return d->input->kind == AR_IN_COMMAND ? d->input->command.workspace : NULL;
+}
+
+enum ar_status ar_decide_check_binding(const struct ar_decision *d, struct ar_str workspace,
+				       struct ar_error *err)
+{
+	const struct ar_shape_workspace_record *record = ar_decide_workspace(d);
+
+	if (ar_str_absent(ar_workspace_key_in(workspace)))
+		return AR_OK;
+	if (!record)
+		return ar_refuse(err, AR_ERR_WORKSPACE_NOT_FOUND, "%s", AR_NO_WORKSPACE);
+	if (record->status == AR_WORKSPACE_RECORD_STATUS_ACTIVE)
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_WORKSPACE_ARCHIVED, "workspace %.*s is archived; use another",
+			 AR_STR_ARG(record->workspace_id));
+}
+
+void ar_decide_bind(struct ar_decision *d)
+{
+	const struct ar_shape_workspace_record *record = ar_decide_workspace(d);
+	const struct ar_ids none = { 0 };
+
+	if (!record)
+		return;
+	ar_decide_emit(d, AR_EV_WORKSPACE_BOUND, &none,
+		       &(struct ar_ev_workspace_bound){ .binding = &(struct ar_shape_workspace_binding){
+								.workspace_id = record->workspace_id,
+								.version = record->version,
+								.folder = record->root } });
+}
+
+enum ar_status ar_apply_workspace_bound(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_workspace_bound *p = PAYLOAD(e, workspace_bound);
+
+	if (!p->binding)
+		return ar_apply_unknown(err, e, "workspace");
+	s->bound = ar_struct_copy(&ar_shape_workspace_binding_desc, p->binding, AR_COPY_TEXT, &s->arena);
+	return AR_OK;
+}

@@ -1,0 +1,145 @@
+/* A workspace is created, renamed, archived: commands to its own log. Its folder is not looked at. Pure. */
+#include "decide.h"
+#include "tenant.h"
+#include "workspace/workspace.h"
+
+#include <string.h>
+
+static const struct ar_ids none;
+
+static struct ar_str last_part(struct ar_str path)
+{
+	const char *slash = memrchr(path.p, '/', path.len);
+
+	return ar_str_sub(path, (size_t)(slash + 1 - path.p), path.len);
+}
+
+static struct ar_str name_of(const struct ar_workspace_folder *folder, struct ar_str wanted, struct ar_str id)
+{
+	if (!ar_str_empty(wanted))
+		return wanted;
+	return folder->is_managed ? id : ar_str_utf8_prefix(last_part(folder->root), AR_WORKSPACE_NAME_MAX);
+}
+
+/* What is masked in the input would be a root that nobody finds again. */
+static enum ar_status check_root(const struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_create_workspace_in *in = d->input->command.args;
+	const struct ar_workspace_folder *folder = d->input->command.folder;
+
+	if (folder->is_managed || ar_str_eq(in->root, folder->root))
+		return AR_OK;
+	return ar_refuse(
+		err, AR_ERR_INVALID_INPUT,
+		"the path contains text that looks like a secret, which is not stored; use another folder");
+}
+
+static void emit_created(struct ar_decision *d)
+{
+	const struct ar_cmd_create_workspace_in *in = d->input->command.args;
+	const struct ar_workspace_folder *folder = d->input->command.folder;
+	struct ar_str id = ar_id_root(d->arena, "ws", d->session->session_key);
+	const struct ar_shape_workspace_record record = {
+		.workspace_id = id,
+		.tenant = ar_str_absent(d->input->tenant) ? AR_STR(AR_TENANT_LOCAL) : d->input->tenant,
+		.owner = ar_str_absent(d->input->person) ? d->input->account : d->input->person,
+		.name = name_of(folder, in->name, id),
+		.kind = folder->is_managed ? AR_WORKSPACE_RECORD_KIND_MANAGED
+					   : AR_WORKSPACE_RECORD_KIND_FOLDER,
+		.root = folder->root,
+		.status = AR_WORKSPACE_RECORD_STATUS_ACTIVE,
+		.version = 1,
+		.created_at = d->input->now,
+		.updated_at = d->input->now,
+	};
+
+	ar_decide_emit(d, AR_EV_SESSION_CREATED, &none,
+		       &(struct ar_ev_session_created){ .title = record.name,
+							.workspace_id = id,
+							.account_ref = d->input->account,
+							.created_at = d->input->now,
+							.tenant = ar_tenant_told(d->input->tenant),
+							.source = AR_STR(AR_SOURCE_SYSTEM) });
+	ar_decide_emit(d, AR_EV_WORKSPACE_CREATED, &none,
+		       &(struct ar_ev_workspace_created){ .workspace = &record });
+}
+
+static enum ar_status check_active(const struct ar_session *s, struct ar_error *err)
+{
+	if (!s->own)
+		return ar_refuse(err, AR_ERR_WORKSPACE_NOT_FOUND, "%s", AR_NO_WORKSPACE);
+	if (s->own->status == AR_WORKSPACE_RECORD_STATUS_ACTIVE)
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_WORKSPACE_ARCHIVED, "workspace %.*s is archived",
+			 AR_STR_ARG(s->own->workspace_id));
+}
+
+enum ar_status ar_decide_create_workspace(struct ar_decision *d, struct ar_error *err)
+{
+	bool is_new = d->session->head == 0;
+
+	if ((is_new ? check_root(d, err) : check_active(d->session, err)) != AR_OK)
+		return AR_E_REFUSED;
+	if (is_new)
+		emit_created(d);
+	ar_decide_reply(d, AR_CMD_CREATE_WORKSPACE,
+			&(struct ar_cmd_create_workspace_out){ .workspace = d->session->own,
+							       .created = is_new });
+	return AR_OK;
+}
+
+static enum ar_status check_update(const struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
+
+	if (check_active(d->session, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (ar_str_empty(in->name))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "the name is empty");
+	if (!in->version.set || in->version.v == d->session->own->version)
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_VERSION_CONFLICT,
+			 "the workspace has version %lld, and the change is based on %lld",
+			 (long long)d->session->own->version, (long long)in->version.v);
+}
+
+enum ar_status ar_decide_update_workspace(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
+
+	if (check_update(d, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (!ar_str_eq(in->name, d->session->own->name)) {
+		struct ar_shape_workspace_record record = *d->session->own;
+
+		record.name = in->name;
+		record.version++;
+		record.updated_at = d->input->now;
+		ar_decide_emit(d, AR_EV_WORKSPACE_UPDATED, &none,
+			       &(struct ar_ev_workspace_updated){ .actor = d->input->account,
+								  .workspace = &record });
+	}
+	ar_decide_reply(d, AR_CMD_UPDATE_WORKSPACE,
+			&(struct ar_cmd_update_workspace_out){ .workspace = d->session->own });
+	return AR_OK;
+}
+
+enum ar_status ar_decide_archive_workspace(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_archive_workspace_in *in = d->input->command.args;
+	bool is_active;
+
+	if (!d->session->own)
+		return check_active(d->session, err);
+	is_active = d->session->own->status == AR_WORKSPACE_RECORD_STATUS_ACTIVE;
+	if (is_active)
+		ar_decide_emit(d, AR_EV_WORKSPACE_ARCHIVED, &none,
+			       &(struct ar_ev_workspace_archived){ .actor = d->input->account,
+								   .reason = in->reason });
+	ar_decide_reply(d, AR_CMD_ARCHIVE_WORKSPACE,
+			&(struct ar_cmd_archive_workspace_out){
+				.workspace_id = d->session->own->workspace_id,
+				.result = is_active ? AR_ARCHIVE_WORKSPACE_RESULT_ARCHIVED
+						    : AR_ARCHIVE_WORKSPACE_RESULT_NO_OP });
+	return AR_OK;
+}

@@ -1,0 +1,19 @@
+/* Workspaces: the log of each is one of its own, under a reserved key (tenant.h). Its first fact is
+ * session.created, which names the tenant; the record follows. Sessions copy what they need of it. Pure. */
+#ifndef AR_SESSION_WORKSPACE_WORKSPACE_H
+#define AR_SESSION_WORKSPACE_WORKSPACE_H
+
+#include "session.h"
+
+/* What is said of a workspace that does not exist, or might as well not. */
+#define AR_NO_WORKSPACE "there is no such workspace"
+
+#define AR_WORKSPACE_NAME_MAX 256 /* bytes, as the catalogue has it */
+
+/* The folder of a workspace that is to be created: checked or made before anything is decided. */
+struct ar_workspace_folder {
+	struct ar_str root; /* absolute, no link on it */
+	bool is_managed; /* the runtime made it */
+};
+
+#endif
