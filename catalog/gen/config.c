@@ -351,7 +351,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  "Allows every tenant to read and write the workspace, get its instruction file and use its tools. Without it a server with a workspace accepts work only from the tenant local." },
 	{ "workspaces.dir", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_WORKSPACES_DIR", false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, workspaces.dir),
-	  "Directory in which folders of workspaces are made for callers that name none, mode 0700; not in the data directory. On a cluster it must be the same file system on all nodes. Empty makes none." },
+	  "Directory in which folders of workspaces are made for callers that name none, mode 0700; not in the data directory. On a cluster it must be the same file system on all nodes. If it is empty, the server has no workspaces." },
 	{ "tools.timeout_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "120000", NULL, false, false, false, 1, 86400000, NULL, false, false,
 	  offsetof(struct ar_config, tools.timeout_ms),
 	  "Longest time for one tool call without its own limit." },

@@ -68,12 +68,15 @@ bool ar_tools_are_ready(const struct ar_tools *t)
 	return !t->policy || !t->policy->inventory || t->policy->inventory->is_ready;
 }
 
-/* What works in a folder runs behind a boundary, so both come together. Sessions may have workspaces of their
- * own, so both are there without tools.workspace too; what stands in the way then stops nobody else. */
+/* What works in a folder runs behind a boundary, so both come together. Both are there for sessions with
+ * workspaces of their own, too; what stands in the way then stops nobody else. A server without either starts
+ * without the tests of the sandbox. */
 static enum ar_status add_folder_tools(struct ar_tools *t, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_tool_files_options options = { .max_result_bytes = c->tools.max_result_bytes };
 
+	if (ar_str_absent(t->policy->workspace) && !*c->workspaces.dir)
+		return AR_OK;
 	if (ar_host_sandbox_open(c, &t->sandbox, err) != AR_OK) {
 		if (!ar_str_absent(t->policy->workspace))
 			return err->status;

@@ -130,7 +130,7 @@ test('docs/channels.md: a channel over all sessions enrols, acknowledges, comes 
 
 test('docs/workspaces.md: the life of a workspace', { skip: process.env.AR_TEST_POSTGRES && 'no root is named on a cluster' }, async (t) => {
 	const [home, folder] = [newFolder(), newFolder()];
-	const rt = await startAgentd();
+	const rt = await startAgentd({ config: { 'workspaces.dir': newFolder() } });
 	t.after(() => rt.stop());
 	const out = await bash(`cd ${folder}\n${block('docs/workspaces.md', 'workspaces')}`, { HOME: home, AGENTD_SOCKET: rt.socket });
 	const { workspace } = JSON.parse(readFileSync(join(folder, 'workspace.json'), 'utf8'));

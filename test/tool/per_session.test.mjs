@@ -1,7 +1,7 @@
 // Each session works in the folder of its own workspace: files, commands and what it is told of its environment. A session without one has no tools for files.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { newFolder, ok, readLog, submit, waitFor, world } from '../lib/runtime.mjs';
@@ -66,6 +66,21 @@ test('two sessions with two workspaces see each its own folder, also after a res
 	await w.rt.kill9();
 	w.rt = await w.again();
 	for (const place of places) await look(place);
+});
+
+test('a link that a session of an outer workspace puts in the place of an inner one leads nowhere', async () => {
+	const outer = folderWith('outer'), secret = folderWith('not for the agent');
+	const inner = join(outer, 'inner');
+	mkdirSync(inner);
+	if (isRoot) execFileSync('chown', ['1000:1000', inner]);
+	const [a, b] = [await ok(w.rt, 'create_workspace', { root: outer }), await ok(w.rt, 'create_workspace', { root: inner })];
+	const { sessionId } = await ok(w.rt, 'create_session', { workspaceId: b.workspace.workspaceId });
+	const swap = await run(w, undefined, a.workspace, 'shell', { command: `mv inner moved && ln -s ${secret} inner && echo swapped` });
+	assert.ok(swap.text.includes('swapped'), swap.text);
+	for (const [name, args] of [['read_file', { path: 'note.txt' }], ['shell', { command: 'cat note.txt' }]]) {
+		const { text } = await run(w, undefined, { sessionId }, name, args);
+		assert.ok(!text.includes('not for the agent') && text.includes('link'), text);
+	}
 });
 
 test('a turn that makes its session names the workspace too; the facts say so', async () => {

@@ -191,10 +191,20 @@ test('a daemon that is not root takes only folders of its own user', needsUsers,
 	const dataDir = newFolder(), ours = folder('roots-own'), theirs = folder('of-the-daemon');
 	chownSync(dataDir, OTHER, OTHER);
 	chownSync(theirs, OTHER, OTHER);
-	const rt = await startAgentd({ dataDir, uid: OTHER, config: {} });
+	const managed = folder('made-by-the-daemon');
+	chownSync(managed, OTHER, OTHER);
+	const rt = await startAgentd({ dataDir, uid: OTHER, config: { 'workspaces.dir': managed } });
 	await refused(rt, 'policy_denied', 'create_workspace', { root: ours });
 	assert.ok((await ok(rt, 'create_workspace', { root: theirs })).created);
-	await refused(rt, 'unavailable', 'create_workspace', {});
+	await rt.stop();
+});
+
+test('a server without workspaces.dir has no workspaces, and says what to set', async () => {
+	const rt = await startAgentd();
+	for (const input of [{}, ...(isCluster ? [] : [{ root: folder('unused') }])]) {
+		const { message } = await refused(rt, 'unavailable', 'create_workspace', input);
+		assert.match(message, /workspaces\.dir/);
+	}
 	await rt.stop();
 });
 

@@ -112,6 +112,12 @@ static enum ar_status settle_workspace(struct settling *t)
 	if (ar_str_absent(real) || stat(real.p, &st) != 0 || !S_ISDIR(st.st_mode))
 		return ar_fail(t->err, AR_E_INVALID, "the workspace %.*s is not a directory that exists",
 			       AR_STR_ARG(t->spec->workspace));
+	/* It was a real path when the session got it: a command in another workspace may have put a link
+	 * into it since. */
+	if (!ar_str_eq(real, t->spec->workspace))
+		return ar_fail(t->err, AR_E_UNAVAILABLE,
+			       "the workspace %.*s has a link on its path; name the folder itself",
+			       AR_STR_ARG(t->spec->workspace));
 	t->plan->workspace = real.p;
 	t->plan->workspace_uid = st.st_uid;
 	t->plan->workspace_gid = st.st_gid;

@@ -188,10 +188,9 @@ void ar_host_folders_find(void *folders, struct ar_folder_request *r)
 	struct ar_host_folders *f = folders;
 	struct lookup *l;
 
-	if (ar_str_absent(r->root) && ar_str_absent(f->dir)) {
-		r->status = ar_refuse(
-			&r->err, AR_ERR_UNAVAILABLE,
-			"this server makes no folders: set workspaces.dir, or name a root of your own");
+	if (ar_str_absent(f->dir)) {
+		r->status = ar_refuse(&r->err, AR_ERR_UNAVAILABLE,
+				      "this server has no workspaces; set workspaces.dir and start it again");
 		r->done(r);
 		return;
 	}
@@ -246,16 +245,16 @@ static enum ar_status open_dir(struct ar_host_folders *f, const char *path, stru
 enum ar_status ar_host_folders_open(uv_loop_t *loop, const struct ar_config *c, struct ar_arena *a,
 				    struct ar_host_folders *ret, struct ar_error *err)
 {
-	enum ar_status rc = ar_sandbox_ids_init(&ret->ids, (uint32_t)c->sandbox.uid_first,
-						(uint32_t)c->sandbox.uid_last, err);
-
-	if (rc != AR_OK)
-		return rc;
 	ret->guarded.state_dir = ar_path_future(ar_str_from(c->data_dir), a);
 	ret->guarded.home = ar_path_future(ar_str_from(getenv("HOME")), a);
 	ret->dir_fd = -1;
 	ret->loop = loop;
-	return *c->workspaces.dir ? open_dir(ret, c->workspaces.dir, a, err) : AR_OK;
+	if (!*c->workspaces.dir)
+		return AR_OK;
+	if (ar_sandbox_ids_init(&ret->ids, (uint32_t)c->sandbox.uid_first, (uint32_t)c->sandbox.uid_last,
+				err) != AR_OK)
+		return err->status;
+	return open_dir(ret, c->workspaces.dir, a, err);
 }
 
 void ar_host_folders_close(struct ar_host_folders *f)

@@ -15,7 +15,7 @@
 struct ar_host_folders {
 	uv_loop_t *loop; /* NULL: not open */
 	struct ar_roots guarded; /* what no workspace may show */
-	struct ar_sandbox_ids ids; /* who the folders that are made belong to */
+	struct ar_sandbox_ids ids; /* with dir: who the folders that are made belong to */
 	struct ar_str dir; /* with links followed; absent: none are made */
 	int dir_fd; /* with dir */
 	size_t pending; /* requests that a thread has */

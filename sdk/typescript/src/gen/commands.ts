@@ -2261,7 +2261,7 @@ export interface UpdateWorkspaceResult {
   [extra: string]: unknown;
 }
 
-/** Archive a workspace: it takes no new sessions and no new turns. Its files stay. */
+/** Archive a workspace: it takes no new sessions; those that it has keep it. Its files stay. */
 export interface ArchiveWorkspaceInput {
   /** The workspace. */
   workspaceId: string;
@@ -2852,7 +2852,7 @@ export interface CommandMethods {
    */
   updateWorkspace(input: UpdateWorkspaceInput, options?: CallOptions): Promise<UpdateWorkspaceResult>;
   /**
-   * Archive a workspace: it takes no new sessions and no new turns. Its files stay.
+   * Archive a workspace: it takes no new sessions; those that it has keep it. Its files stay.
    * A repeat does nothing.
    * Fails with: workspace_not_found.
    */

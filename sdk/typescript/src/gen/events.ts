@@ -2194,7 +2194,7 @@ export interface WorkspaceUpdatedPayload {
   [extra: string]: unknown;
 }
 
-/** A workspace takes no new sessions and no new turns. */
+/** A workspace takes no new sessions; those that it has keep it. */
 export interface WorkspaceArchivedPayload {
   /** Who archived it. */
   actor: string;
