@@ -100,6 +100,17 @@ static enum ar_status check_owner(struct settling *t, const struct stat *st)
 		       is_roots ? "root" : "the group root", is_roots ? "user (chown)" : "group (chgrp)");
 }
 
+/* It was a real path when the session got it: a command in another workspace may have put a link on it. */
+static enum ar_status check_path(struct settling *t, struct ar_str real)
+{
+	if (ar_str_eq(real, t->spec->workspace))
+		return AR_OK;
+	return ar_fail(t->err, AR_E_UNAVAILABLE,
+		       "%s is not available: the path %.*s of the workspace has a link; name the folder "
+		       "itself",
+		       ar_sandbox_name(t->spec->profile), AR_STR_ARG(t->spec->workspace));
+}
+
 static enum ar_status settle_workspace(struct settling *t)
 {
 	struct ar_str real;
@@ -112,12 +123,6 @@ static enum ar_status settle_workspace(struct settling *t)
 	if (ar_str_absent(real) || stat(real.p, &st) != 0 || !S_ISDIR(st.st_mode))
 		return ar_fail(t->err, AR_E_INVALID, "the workspace %.*s is not a directory that exists",
 			       AR_STR_ARG(t->spec->workspace));
-	/* It was a real path when the session got it: a command in another workspace may have put a link
-	 * into it since. */
-	if (!ar_str_eq(real, t->spec->workspace))
-		return ar_fail(t->err, AR_E_UNAVAILABLE,
-			       "the workspace %.*s has a link on its path; name the folder itself",
-			       AR_STR_ARG(t->spec->workspace));
 	t->plan->workspace = real.p;
 	t->plan->workspace_uid = st.st_uid;
 	t->plan->workspace_gid = st.st_gid;
@@ -125,6 +130,8 @@ static enum ar_status settle_workspace(struct settling *t)
 		rc = check_workspace(t, real);
 	if (rc == AR_OK)
 		rc = check_owner(t, &st);
+	if (rc == AR_OK)
+		rc = check_path(t, real);
 	/* Without a boundary there is no mount to map ids: it runs as the owner of the files. */
 	if (rc == AR_OK && ar_profile_is_danger(t->profile) && t->plan->backend == AR_PLAN_ROOT) {
 		t->plan->uid = st.st_uid;

@@ -28,7 +28,7 @@ const char *ar_record_kind(const struct ar_change *f)
 
 bool ar_record_is_text(struct ar_str bytes)
 {
-	return ar_str_is_utf8(bytes) && !memchr(bytes.p, '\0', bytes.len);
+	return bytes.len == 0 || (ar_str_is_utf8(bytes) && !memchr(bytes.p, '\0', bytes.len));
 }
 
 static void write_before(struct ar_jw *j, struct ar_arena *a, const struct ar_change *f)

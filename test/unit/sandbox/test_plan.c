@@ -230,6 +230,9 @@ static void test_where_it_runs(void **state)
 	desk_folder(d, "ws/src/");
 	desk_link(d, "alias", "ws");
 	d->spec.workspace = ar_str_from(desk_path(d, "alias"));
+	assert_int_equal(desk_plan(d, AR_SANDBOX_WORKSPACE_WRITE), AR_E_UNAVAILABLE);
+	assert_non_null(strstr(d->err.msg, "has a link"));
+	d->spec.workspace = ar_str_from(desk_path(d, "ws"));
 	d->spec.cwd = ar_str_from(desk_path(d, "alias/src"));
 	assert_int_equal(desk_plan(d, AR_SANDBOX_WORKSPACE_WRITE), AR_OK);
 	assert_string_equal(d->launch.plan->cwd, desk_path(d, "ws/src"));
