@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct ar_arena a = { 0 };
 	struct ar_command_line c = { 0 };
 
-	if (ar_covers_nearly_literal(&a, text)) {
+	if (ar_shell_is_nearly_literal(&a, text)) {
 		ar_command_read_literal(text, &a, &c);
 		AR_ASSERT(c.is_opaque || c.count > 0);
 		for (size_t i = 0; i < len; i++)

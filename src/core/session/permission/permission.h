@@ -173,6 +173,10 @@ bool ar_pattern_fits(struct ar_str pattern, struct ar_str text);
 const struct ar_command_line *ar_shell_command(struct ar_decision *d, const struct ar_act *act,
 					       struct ar_str *ret_covers);
 
+/* Whether a text is a list of plain commands but for redirections that write no file. None of the bytes of
+ * such a redirection means something else inside quotes, so it does not matter where they stand. */
+bool ar_shell_is_nearly_literal(struct ar_arena *a, struct ar_str text);
+
 /* covers.c: what a grant is about, of a tool that somebody else describes: as described; absent for the
  * runtime's own, which do not change. */
 #define AR_COVERS_LEN 32

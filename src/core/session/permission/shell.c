@@ -62,9 +62,7 @@ static size_t silent_at(struct ar_str text, size_t at)
 	return 0;
 }
 
-/* Whether a text is a list of plain commands but for redirections that write no file. None of the bytes of
- * such a redirection means something else inside quotes, so it does not matter where they stand. */
-static bool is_nearly_literal(struct ar_arena *a, struct ar_str text)
+bool ar_shell_is_nearly_literal(struct ar_arena *a, struct ar_str text)
 {
 	struct ar_command_line rest = { 0 };
 	struct ar_buf without = { 0 };
@@ -91,7 +89,7 @@ static struct ar_str covers_of(struct ar_decision *d, const struct ar_command_li
 	struct ar_jw w;
 
 	if (ar_command_is_destructive(c) ||
-	    (!is_literal && (ar_str_absent(text) || !is_nearly_literal(d->arena, text))))
+	    (!is_literal && (ar_str_absent(text) || !ar_shell_is_nearly_literal(d->arena, text))))
 		return AR_STR_NONE;
 	w = ar_decide_json(d);
 	ar_jw_open_array(&w);
