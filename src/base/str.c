@@ -154,6 +154,26 @@ bool ar_str_is_utf8(struct ar_str s)
 	return true;
 }
 
+bool ar_str_is_text(struct ar_str s)
+{
+	return s.len == 0 || (ar_str_is_utf8(s) && !memchr(s.p, '\0', s.len));
+}
+
+bool ar_str_is_plain_path(struct ar_str s)
+{
+	struct ar_str name, rest;
+
+	if (s.len < 2 || s.p[0] != '/' || memchr(s.p, '\0', s.len))
+		return false;
+	rest = ar_str_sub(s, 1, s.len);
+	while (!ar_str_absent(rest)) {
+		rest = ar_str_split(rest, '/', &name);
+		if (name.len == 0 || ar_str_is(name, ".") || ar_str_is(name, ".."))
+			return false;
+	}
+	return true;
+}
+
 /* Only the last three bytes can belong to a cut sequence; bytes that are no UTF-8 at all are left alone. */
 struct ar_str ar_str_utf8_prefix(struct ar_str s, size_t max)
 {

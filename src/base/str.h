@@ -104,9 +104,14 @@ bool ar_str_to_i64(struct ar_str s, int64_t *ret);
 /* Longest prefix of at most `max` bytes that does not end inside a UTF-8 sequence. */
 struct ar_str ar_str_utf8_prefix(struct ar_str s, size_t max);
 bool ar_str_is_utf8(struct ar_str s);
+bool ar_str_is_text(struct ar_str s); /* UTF-8 without NUL */
 
 /* Length (1..4) of the well-formed UTF-8 sequence that s starts with; 0 when it starts with none. */
 size_t ar_str_utf8_len(struct ar_str s);
+
+/* Whether it is an absolute path that names one file in one way: no empty part, ".", ".." or NUL, and not
+ * the root itself. */
+bool ar_str_is_plain_path(struct ar_str s);
 
 /* Which of several names was meant by a mistyped word. `found` is the shortest name that begins with
  * the word, else the nearest by edit distance; absent when none is near. */

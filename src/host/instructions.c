@@ -55,7 +55,7 @@ static const char *read_all(int fd, struct ar_buf *out)
 		return why_not(errno);
 	if (out->len > FILE_MAX)
 		return "too_large: 64 KiB is allowed";
-	if (!ar_str_is_utf8(ar_buf_str(out)) || (out->len > 0 && memchr(out->p, 0, out->len)))
+	if (!ar_str_is_text(ar_buf_str(out)))
 		return "unreadable: it is not text in UTF-8";
 	return NULL;
 }

@@ -197,6 +197,7 @@ enum ar_status ar_channel_follow(struct ar_control *c, const struct ar_cmd_subsc
  * with its shells under that name. */
 struct ar_store_sessions ar_sessions_of(const struct ar_call *c, ar_store_done_fn *done);
 void ar_list_write(const struct ar_store_sessions *found, const char *name, struct ar_jw *w);
+void ar_list_answer(struct ar_store_op *op, const char *name); /* the call of ar_sessions_of(), with it */
 
 /* workspace/commands.c: the write of a command about workspaces, which stands in the call's work. Its key is
  * reserved, and no other command writes there. */

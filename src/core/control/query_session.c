@@ -196,7 +196,7 @@ void ar_list_write(const struct ar_store_sessions *found, const char *name, stru
 	ar_jw_close(w);
 }
 
-static void on_sessions(struct ar_store_op *op)
+void ar_list_answer(struct ar_store_op *op, const char *name)
 {
 	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, sessions.op);
 	struct ar_call *c = q->call;
@@ -207,9 +207,14 @@ static void on_sessions(struct ar_store_op *op)
 		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
 		return;
 	}
-	ar_list_write(&q->sessions, "sessions", &w);
+	ar_list_write(&q->sessions, name, &w);
 	ar_store_op_fini(op);
 	ar_call_done(c, 200);
+}
+
+static void on_sessions(struct ar_store_op *op)
+{
+	ar_list_answer(op, "sessions");
 }
 
 void ar_query_list_sessions(struct ar_call *c)

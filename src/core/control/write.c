@@ -180,22 +180,6 @@ static enum ar_status target_declared(struct ar_call *c, struct target *t, struc
 
 /* ---- writes that find their target themselves ---- */
 
-/* A path that names one folder in one way: what is checked is what is opened. */
-static bool is_plain_path(struct ar_str path)
-{
-	struct ar_str name, rest = ar_str_sub(path, 1, path.len);
-
-	if (path.len < 2 || path.p[0] != '/' || memchr(path.p, 0, path.len))
-		return false;
-	while (!ar_str_absent(rest)) {
-		rest = ar_str_split(rest, '/', &name);
-		if (name.len == 0 || ar_str_is(name, ".") || ar_str_is(name, ".."))
-			return false;
-	}
-	return true;
-}
-
-/* The key follows from the root or the idempotency key, and a tenant is in both: no other has it. */
 static enum ar_status target_create_workspace(struct ar_call *c, struct target *t, struct ar_error *err)
 {
 	const struct ar_cmd_create_workspace_in *in = c->input;
@@ -210,7 +194,7 @@ static enum ar_status target_create_workspace(struct ar_call *c, struct target *
 		return AR_OK;
 	}
 	t->is_fresh = false;
-	if (!is_plain_path(in->root))
+	if (!ar_str_is_plain_path(in->root))
 		return ar_refuse(
 			err, AR_ERR_INVALID_INPUT,
 			"root is the absolute path of a folder, without '.', '..', repeated or final '/'");

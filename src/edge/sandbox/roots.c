@@ -73,21 +73,6 @@ static const struct {
 	{ ".nvm", { NULL, NULL }, "NVM_DIR" },
 };
 
-/* Absolute, every name of it a real one: what is checked is what is mounted. */
-static bool is_plain(struct ar_str path)
-{
-	struct ar_str name, rest = ar_str_sub(path, 1, path.len);
-
-	if (path.len < 2 || path.p[0] != '/')
-		return false;
-	while (!ar_str_absent(rest)) {
-		rest = ar_str_split(rest, '/', &name);
-		if (name.len == 0 || ar_str_is(name, ".") || ar_str_is(name, ".."))
-			return false;
-	}
-	return true;
-}
-
 const char *ar_roots_secret_in(const struct ar_roots *r, struct ar_str real)
 {
 	if (r->state_dir.p && (ar_path_is_in(r->state_dir, real) || ar_path_is_in(real, r->state_dir)))
@@ -132,7 +117,7 @@ static void add_toolchains(struct ar_roots *r, struct ar_str home, struct ar_are
 	for (size_t i = 0; i < AR_ARRAY_LEN(toolchains); i++) {
 		struct ar_str folder = ar_arena_fmt(a, "%.*s/%s", AR_STR_ARG(home), toolchains[i].folder);
 
-		if (!is_plain(folder) || !add_usual(r, folder.p, a))
+		if (!ar_str_is_plain_path(folder) || !add_usual(r, folder.p, a))
 			continue;
 		for (size_t j = 0; j < 2 && toolchains[i].bin[j]; j++)
 			r->path = ar_arena_fmt(a, "%s%s:%s", folder.p, toolchains[i].bin[j], r->path.p);
@@ -157,7 +142,7 @@ static enum ar_status add_root(const struct ar_roots *r, const struct setting *s
 
 	if (path.len > 1 && path.p[path.len - 1] == '/')
 		path.len--;
-	if (!is_plain(path))
+	if (!ar_str_is_plain_path(path))
 		return ar_fail(err, AR_E_INVALID,
 			       "%s: '%.*s' is not an absolute path without . and .. (and not / itself)",
 			       s->key, AR_STR_ARG(path));

@@ -83,8 +83,8 @@ static bool is_owned(const struct ar_store_upkeep *op, const struct ar_store_key
 	return op->partitions[p / 64] >> p % 64 & 1;
 }
 
-/* A workspace or a worker is there until it is archived and removed by command, however long nothing of it
- * changes: keys without a time, of version 9 and 10 (core/session/tenant.h). */
+/* A workspace stays, however long nothing of it changes: keys without a time, of version 9
+ * (core/session/tenant.h). Version 10 is reserved for workers. */
 static bool is_kept(const struct ar_store_key *key)
 {
 	static const uint8_t no_time[6];

@@ -7,7 +7,6 @@
 #include "write/put.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct ar_str ar_changes_hash(struct ar_arena *a, struct ar_str bytes)
 {
@@ -26,14 +25,9 @@ const char *ar_record_kind(const struct ar_change *f)
 	return f->exists ? "modified" : "deleted";
 }
 
-bool ar_record_is_text(struct ar_str bytes)
-{
-	return bytes.len == 0 || (ar_str_is_utf8(bytes) && !memchr(bytes.p, '\0', bytes.len));
-}
-
 static void write_before(struct ar_jw *j, struct ar_arena *a, const struct ar_change *f)
 {
-	bool is_plain = ar_record_is_text(f->before);
+	bool is_plain = ar_str_is_text(f->before);
 
 	ar_jw_mstr(j, "before", is_plain ? f->before : ar_base64(a, f->before));
 	ar_jw_mstr(j, "encoding", is_plain ? AR_STR("utf-8") : AR_STR("base64"));

@@ -11,6 +11,5 @@
 struct ar_str ar_record_write(const struct ar_changes *c);
 
 const char *ar_record_kind(const struct ar_change *f); /* created, modified, deleted */
-bool ar_record_is_text(struct ar_str bytes); /* UTF-8 without NUL */
 
 #endif

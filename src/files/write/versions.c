@@ -9,7 +9,7 @@
 
 static void write_content(struct ar_jw *j, struct ar_arena *a, const struct ar_change *f)
 {
-	bool is_text = ar_record_is_text(f->after);
+	bool is_text = ar_str_is_text(f->after);
 
 	if (!f->exists)
 		return;
@@ -21,7 +21,7 @@ static void write_diff(struct ar_jw *j, const struct ar_change *f)
 {
 	AR_AUTO(ar_buf_fini) struct ar_buf diff = { 0 };
 
-	if (!ar_record_is_text(f->before) || !ar_record_is_text(f->after))
+	if (!ar_str_is_text(f->before) || !ar_str_is_text(f->after))
 		return;
 	if (ar_diff_write(&(struct ar_diff){ .path = f->path,
 					     .existed = f->existed,

@@ -2,7 +2,6 @@
  * any other, after the folder of a new one was looked at or made; a list comes out of the index. One of
  * another tenant is as if it did not exist. Owner: the loop thread. */
 #include "control_priv.h"
-#include "storage.h"
 #include "tenant.h"
 #include "workspace/workspace.h"
 
@@ -132,18 +131,7 @@ void ar_query_get_workspace(struct ar_call *c)
 
 static void on_workspaces(struct ar_store_op *op)
 {
-	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, sessions.op);
-	struct ar_call *c = q->call;
-	struct ar_jw w = ar_jw(&c->reply);
-
-	if (op->status != AR_OK) {
-		ar_store_op_fini(op);
-		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
-		return;
-	}
-	ar_list_write(&q->sessions, "workspaces", &w);
-	ar_store_op_fini(op);
-	ar_call_done(c, 200);
+	ar_list_answer(op, "workspaces");
 }
 
 static struct ar_str status_word(int wanted)

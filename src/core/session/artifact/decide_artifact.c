@@ -3,8 +3,6 @@
 #include "artifact/artifact.h"
 #include "hash.h"
 
-#include <string.h>
-
 #define PREVIEW_MAX 1024
 #define PATH_MAX_BYTES 4096 /* of the fact; the id is made of the whole path */
 #define CUT_MARK "\xe2\x80\xa6"
@@ -39,19 +37,14 @@ static int state_of(const struct ar_tool_artifact *f)
 					 : AR_ARTIFACT_CHANGED_STATE_AVAILABLE;
 }
 
-static bool is_text(struct ar_str bytes)
-{
-	return ar_str_is_utf8(bytes) && !memchr(bytes.p, '\0', bytes.len);
-}
-
 static struct ar_str keep_preview(struct ar_decision *d, struct ar_str content)
 {
-	if (ar_str_absent(content) || !is_text(content))
+	if (ar_str_absent(content) || !ar_str_is_text(content))
 		return AR_STR_NONE;
 	return ar_decide_content(d, ar_str_utf8_prefix(content, PREVIEW_MAX));
 }
 
-static void say_changed(struct ar_decision *d, const struct ar_ids *ids, const struct ar_tool_artifact *f)
+static void emit_changed(struct ar_decision *d, const struct ar_ids *ids, const struct ar_tool_artifact *f)
 {
 	const struct ar_shape_party producer = { .kind = AR_STR("tool"), .id = ids->at[AR_SCOPE_TOOL_CALL] };
 	bool is_deleted = f->change == AR_TOOL_DELETED, is_kept = !is_deleted && !ar_str_absent(f->content);
@@ -73,7 +66,7 @@ static void say_changed(struct ar_decision *d, const struct ar_ids *ids, const s
 			       .size_bytes = is_deleted ? (struct ar_opt_int){ 0 } : AR_OPT_INT(f->size) });
 }
 
-/* A call that changes only permissions, or tells a file twice, makes no new version. */
+/* A call that changes only permissions, or reports a file twice, makes no new version. */
 static bool is_known(const struct ar_session *s, struct ar_str id, const struct ar_tool_artifact *f)
 {
 	const struct ar_shape_artifact_record *r = ar_session_artifact(s, id);
@@ -100,11 +93,11 @@ static void warn_of_rest(struct ar_decision *d, const struct ar_ids *call, size_
 struct ar_texts ar_decide_artifacts(struct ar_decision *d, const struct ar_ids *call,
 				    const struct ar_tool_result *result)
 {
-	size_t told = result->artifact_count, most = told;
+	size_t count = result->artifact_count, most = count;
 	struct ar_texts known = { 0 };
 	struct ar_str *ids;
 
-	if (told == 0)
+	if (count == 0)
 		return known;
 	if (most > AR_ARTIFACTS_PER_CALL)
 		most = AR_ARTIFACTS_PER_CALL;
@@ -117,11 +110,11 @@ struct ar_texts ar_decide_artifacts(struct ar_decision *d, const struct ar_ids *
 
 		scope.at[AR_SCOPE_ARTIFACT] = id;
 		if (!is_known(d->session, id, f))
-			say_changed(d, &scope, f);
+			emit_changed(d, &scope, f);
 		if (!ar_texts_have(known, id))
 			ids[known.count++] = id;
 	}
-	if (told > most)
-		warn_of_rest(d, call, told);
+	if (count > most)
+		warn_of_rest(d, call, count);
 	return known;
 }

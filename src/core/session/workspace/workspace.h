@@ -5,9 +5,6 @@
 
 #include "session.h"
 
-/* What is said of a workspace that does not exist, or might as well not. */
-#define AR_NO_WORKSPACE "there is no such workspace"
-
 #define AR_WORKSPACE_NAME_MAX 256 /* bytes, as the catalogue has it */
 
 /* The folder of a workspace that is to be created: checked or made before anything is decided. */
