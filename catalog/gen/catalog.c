@@ -24,6 +24,10 @@ static const char *const ar_peer_role_names[] = { NULL, "client", "host", "worke
 const struct ar_enum_desc ar_peer_role_desc = { "peer_role", ar_peer_role_names, 7 };
 static const char *const ar_delivery_mechanism_names[] = { NULL, "polling", "streaming", "subscription", "push_notification", "custom" };
 const struct ar_enum_desc ar_delivery_mechanism_desc = { "delivery_mechanism", ar_delivery_mechanism_names, 6 };
+static const char *const ar_workspace_trust_names[] = { NULL, "untrusted", "trusted" };
+const struct ar_enum_desc ar_workspace_trust_desc = { "workspace_trust", ar_workspace_trust_names, 3 };
+static const char *const ar_workspace_item_names[] = { NULL, "instructions", "mcp_servers", "skill" };
+const struct ar_enum_desc ar_workspace_item_desc = { "workspace_item", ar_workspace_item_names, 4 };
 static const char *const ar_turn_options_mode_names[] = { NULL, "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto" };
 const struct ar_enum_desc ar_turn_options_mode_desc = { "turn_options_mode", ar_turn_options_mode_names, 9 };
 static const char *const ar_turn_options_sandbox_names[] = { NULL, "read_only", "workspace_write", "no_network", "allowlisted_network", "danger_full_access" };
@@ -1104,6 +1108,14 @@ static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
 	  "Absolute path of the folder.", NULL },
 	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, status), &ar_workspace_record_status_desc, { 0, false },
 	  "Whether sessions may use it.", NULL },
+	{ "trust", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, trust), &ar_workspace_trust_desc, { 0, false },
+	  "Whether what its files bring (instructions) is used; without it, untrusted.", NULL },
+	{ "trustedBy", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_workspace_record, trusted_by), NULL, { 0, false },
+	  "Who trusted it.", NULL },
+	{ "trustedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, trusted_at), NULL, { 0, false },
+	  "When it was trusted.", NULL },
+	{ "itemsDigest", AR_F_STRING, false, false, false, 0, 71, offsetof(struct ar_shape_workspace_record, items_digest), NULL, { 0, false },
+	  "Digest of the items that were shown to who trusted it.", NULL },
 	{ "version", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, version), NULL, { 0, false },
 	  "Counts its changes.", NULL },
 	{ "createdAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, created_at), NULL, { 0, false },
@@ -1113,7 +1125,7 @@ static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
 	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, as_of_sequence), NULL, { 0, false },
 	  "In lists: newest fact of its log that this shows.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 11, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 15, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_workspace_binding, workspace_id), NULL, { 0, false },
@@ -1122,8 +1134,22 @@ static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	  "Version of the workspace that this is from.", NULL },
 	{ "folder", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_workspace_binding, folder), NULL, { 0, false },
 	  "Absolute path of the folder that the session works in.", NULL },
+	{ "trusted", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_binding, trusted), NULL, { 0, false },
+	  "True: what the files of the workspace bring is used.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 3, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 4, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_workspace_instructions_fields[] = {
+	{ "ref", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_workspace_instructions, ref), NULL, { 0, false },
+	  "Their text; without it there are none.", NULL },
+	{ "bytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_instructions, bytes), NULL, { 0, false },
+	  "Its size.", NULL },
+	{ "file", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_workspace_instructions, file), NULL, { 0, false },
+	  "Name of the files they are from.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_workspace_instructions, reason), NULL, { 0, false },
+	  "Why there are none.", NULL },
+};
+const struct ar_struct_desc ar_shape_workspace_instructions_desc = { ar_shape_workspace_instructions_fields, 4, sizeof(struct ar_shape_workspace_instructions), NULL, 0, true, offsetof(struct ar_shape_workspace_instructions, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_create_policy_fields[] = {
 	{ "title", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, title), NULL, { 0, false },
@@ -1812,6 +1838,22 @@ static const struct ar_field_desc ar_shape_artifact_record_fields[] = {
 	  "When it changed.", NULL },
 };
 const struct ar_struct_desc ar_shape_artifact_record_desc = { ar_shape_artifact_record_fields, 18, sizeof(struct ar_shape_artifact_record), NULL, 0, true, offsetof(struct ar_shape_artifact_record, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_workspace_item_fields[] = {
+	{ "kind", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_item, kind), &ar_workspace_item_desc, { 0, false },
+	  "What it is for.", NULL },
+	{ "path", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_workspace_item, path), NULL, { 0, false },
+	  "Its path from the root of the workspace; instructions may be above it, nearest first.", NULL },
+	{ "bytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_item, bytes), NULL, { 0, false },
+	  "Its size.", NULL },
+	{ "digest", AR_F_STRING, false, false, false, 0, 71, offsetof(struct ar_shape_workspace_item, digest), NULL, { 0, false },
+	  "sha256: and the hash of its content in hex; without it the file cannot be read.", NULL },
+	{ "used", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_item, used), NULL, { 0, false },
+	  "Whether it is used if the workspace is trusted.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_workspace_item, reason), NULL, { 0, false },
+	  "Why it is not.", NULL },
+};
+const struct ar_struct_desc ar_shape_workspace_item_desc = { ar_shape_workspace_item_fields, 6, sizeof(struct ar_shape_workspace_item), NULL, 0, true, offsetof(struct ar_shape_workspace_item, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_input_snapshot_fields[] = {
 	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_input_snapshot, input_ref), NULL, { 0, false },
@@ -3797,6 +3839,13 @@ static const struct ar_field_desc ar_ev_workspace_bound_fields[] = {
 	  "What the session has of it.", &ar_shape_workspace_binding_desc },
 };
 
+static const struct ar_field_desc ar_ev_workspace_inspected_fields[] = {
+	{ "instructions", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_workspace_inspected, instructions), NULL, { 0, false },
+	  "Instructions for the model from now on.", &ar_shape_workspace_instructions_desc },
+	{ "itemsDigest", AR_F_STRING, true, false, false, 0, 71, offsetof(struct ar_ev_workspace_inspected, items_digest), NULL, { 0, false },
+	  "Digest of all items.", NULL },
+};
+
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, session_id), NULL, { 0, false },
 	  "Session to submit to; without it createPolicy makes one.", NULL },
@@ -5754,8 +5803,12 @@ static const struct ar_field_desc ar_cmd_update_workspace_in_fields[] = {
 	  "The workspace.", NULL },
 	{ "version", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_update_workspace_in, version), NULL, { 0, false },
 	  "Version that the change is based on; another one refuses it.", NULL },
-	{ "name", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_cmd_update_workspace_in, name), NULL, { 0, false },
+	{ "name", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_update_workspace_in, name), NULL, { 0, false },
 	  "Name to show.", NULL },
+	{ "trust", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_update_workspace_in, trust), &ar_workspace_trust_desc, { 0, false },
+	  "Whether new sessions in it get what its files bring; see inspect_workspace.", NULL },
+	{ "itemsDigest", AR_F_STRING, false, false, false, 0, 71, offsetof(struct ar_cmd_update_workspace_in, items_digest), NULL, { 0, false },
+	  "With trust: itemsDigest of what was looked at; if the items have changed since, the change is refused.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_update_workspace_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
@@ -5779,6 +5832,22 @@ static const struct ar_field_desc ar_cmd_archive_workspace_out_fields[] = {
 	  "The workspace.", NULL },
 	{ "result", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_archive_workspace_out, result), &ar_archive_workspace_result_desc, { 0, false },
 	  "no_op when it was archived before.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_inspect_workspace_in_fields[] = {
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_inspect_workspace_in, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_inspect_workspace_out_fields[] = {
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_inspect_workspace_out, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+	{ "trust", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_inspect_workspace_out, trust), &ar_workspace_trust_desc, { 0, false },
+	  "Whether it is trusted.", NULL },
+	{ "items", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_inspect_workspace_out, items), NULL, { 0, false },
+	  "The files; at most 64.", &ar_shape_workspace_item_desc },
+	{ "itemsDigest", AR_F_STRING, true, false, false, 0, 71, offsetof(struct ar_cmd_inspect_workspace_out, items_digest), NULL, { 0, false },
+	  "Digest of them, for update_workspace.", NULL },
 };
 
 static const struct ar_transition ar_turn_transitions[] = {
@@ -6494,7 +6563,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_workspace_created_fields, 1, sizeof(struct ar_ev_workspace_created), NULL, 0, false, 0, 0 } },
 	[AR_EV_WORKSPACE_UPDATED] = { AR_EV_WORKSPACE_UPDATED, "workspace.updated", "workspace",
-	  "A workspace has another name.",
+	  "A workspace has another name, or is trusted or no longer trusted.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_workspace_updated_fields, 2, sizeof(struct ar_ev_workspace_updated), NULL, 0, false, 0, 0 } },
 	[AR_EV_WORKSPACE_ARCHIVED] = { AR_EV_WORKSPACE_ARCHIVED, "workspace.archived", "workspace",
@@ -6505,6 +6574,10 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "A session has a workspace; after session.created.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_workspace_bound_fields, 1, sizeof(struct ar_ev_workspace_bound), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_INSPECTED] = { AR_EV_WORKSPACE_INSPECTED, "workspace.inspected", "workspace",
+	  "The files of a trusted workspace bring something else than before; before the first request of a turn.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_inspected_fields, 2, sizeof(struct ar_ev_workspace_inspected), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
@@ -7149,12 +7222,12 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND }, 1,
 	  NULL, 0, 200, "/v1/workspaces/{workspaceId}", "extension (workspaceId without a verb)" },
 	[AR_CMD_UPDATE_WORKSPACE] = { AR_CMD_UPDATE_WORKSPACE, "update_workspace",
-	  "Rename a workspace.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_update_workspace_in_fields, 4, sizeof(struct ar_cmd_update_workspace_in), NULL, 0, false, 0, 0 },
+	  "Rename a workspace, trust what its files bring, or no longer trust it.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_update_workspace_in_fields, 6, sizeof(struct ar_cmd_update_workspace_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_update_workspace_out_fields, 1, sizeof(struct ar_cmd_update_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_WORKSPACE, 1, { offsetof(struct ar_cmd_update_workspace_in, workspace_id) }, AR_ERR_WORKSPACE_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_update_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_VERSION_CONFLICT }, 3,
+	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_VERSION_CONFLICT, AR_ERR_INVALID_INPUT, AR_ERR_UNAVAILABLE }, 5,
 	  (const uint16_t[]){ AR_EV_WORKSPACE_UPDATED }, 1, 200, NULL, "extension (workspaceId without a verb)" },
 	[AR_CMD_ARCHIVE_WORKSPACE] = { AR_CMD_ARCHIVE_WORKSPACE, "archive_workspace",
 	  "Archive a workspace: it takes no new sessions; those that it has keep it. Its files stay.",
@@ -7164,6 +7237,14 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { "idempotencyKey", offsetof(struct ar_cmd_archive_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND }, 1,
 	  (const uint16_t[]){ AR_EV_WORKSPACE_ARCHIVED }, 1, 200, NULL, "extension (workspaceId without a verb)" },
+	[AR_CMD_INSPECT_WORKSPACE] = { AR_CMD_INSPECT_WORKSPACE, "inspect_workspace",
+	  "List the files of a workspace that change what agents do there, as they are now.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_inspect_workspace_in_fields, 1, sizeof(struct ar_cmd_inspect_workspace_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_inspect_workspace_out_fields, 4, sizeof(struct ar_cmd_inspect_workspace_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_UNAVAILABLE }, 2,
+	  NULL, 0, 200, "/v1/workspaces/{workspaceId}/items", "extension (workspaceId without a verb)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -7626,6 +7707,7 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_WORKSPACE_ARCHIVED,
 	AR_EV_WORKSPACE_BOUND,
 	AR_EV_WORKSPACE_CREATED,
+	AR_EV_WORKSPACE_INSPECTED,
 	AR_EV_WORKSPACE_UPDATED,
 };
 

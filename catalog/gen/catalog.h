@@ -144,6 +144,7 @@ enum ar_event_type {
 	AR_EV_WORKSPACE_UPDATED = 131,
 	AR_EV_WORKSPACE_ARCHIVED = 132,
 	AR_EV_WORKSPACE_BOUND = 133,
+	AR_EV_WORKSPACE_INSPECTED = 134,
 	AR_EV_COUNT,
 };
 
@@ -258,6 +259,7 @@ enum ar_command {
 	AR_CMD_GET_WORKSPACE = 80,
 	AR_CMD_UPDATE_WORKSPACE = 81,
 	AR_CMD_ARCHIVE_WORKSPACE = 82,
+	AR_CMD_INSPECT_WORKSPACE = 83,
 	AR_CMD_COUNT,
 };
 
@@ -674,6 +676,17 @@ enum ar_delivery_mechanism {
 	AR_DELIVERY_MECHANISM_SUBSCRIPTION = 3,
 	AR_DELIVERY_MECHANISM_PUSH_NOTIFICATION = 4,
 	AR_DELIVERY_MECHANISM_CUSTOM = 5,
+};
+
+enum ar_workspace_trust {
+	AR_WORKSPACE_TRUST_UNTRUSTED = 1,
+	AR_WORKSPACE_TRUST_TRUSTED = 2,
+};
+
+enum ar_workspace_item {
+	AR_WORKSPACE_ITEM_INSTRUCTIONS = 1,
+	AR_WORKSPACE_ITEM_MCP_SERVERS = 2,
+	AR_WORKSPACE_ITEM_SKILL = 3,
 };
 
 enum ar_turn_options_mode {
@@ -2471,6 +2484,10 @@ struct ar_shape_workspace_record { /* workspace_record */
 	int kind; /* enum */
 	struct ar_str root; /* string */
 	int status; /* enum */
+	int trust; /* enum? */
+	struct ar_str trusted_by; /* string? */
+	ar_usec trusted_at; /* time? */
+	struct ar_str items_digest; /* string? */
 	int64_t version; /* int */
 	ar_usec created_at; /* time */
 	ar_usec updated_at; /* time */
@@ -2487,11 +2504,25 @@ struct ar_shape_workspace_binding { /* workspace_binding */
 	struct ar_str workspace_id; /* string */
 	int64_t version; /* int */
 	struct ar_str folder; /* string */
+	struct ar_opt_bool trusted; /* bool? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
 struct ar_shape_workspace_binding_list {
 	const struct ar_shape_workspace_binding *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_workspace_instructions { /* workspace_instructions */
+	struct ar_str ref; /* ref? */
+	int64_t bytes; /* int */
+	struct ar_str file; /* string */
+	struct ar_str reason; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_workspace_instructions_list {
+	const struct ar_shape_workspace_instructions *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -3088,6 +3119,21 @@ struct ar_shape_artifact_record { /* artifact_record */
 
 struct ar_shape_artifact_record_list {
 	const struct ar_shape_artifact_record *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_workspace_item { /* workspace_item */
+	int kind; /* enum */
+	struct ar_str path; /* string */
+	struct ar_opt_int bytes; /* int? */
+	struct ar_str digest; /* string? */
+	bool used; /* bool */
+	struct ar_str reason; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_workspace_item_list {
+	const struct ar_shape_workspace_item *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -4318,6 +4364,11 @@ struct ar_ev_workspace_bound { /* workspace.bound */
 	const struct ar_shape_workspace_binding *binding; /* object */
 };
 
+struct ar_ev_workspace_inspected { /* workspace.inspected */
+	const struct ar_shape_workspace_instructions *instructions; /* object */
+	struct ar_str items_digest; /* string */
+};
+
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	struct ar_str session_id; /* string? */
 	const struct ar_shape_create_policy *create_policy; /* object? */
@@ -5526,7 +5577,9 @@ struct ar_cmd_get_workspace_out { /* get_workspace, result */
 struct ar_cmd_update_workspace_in { /* update_workspace, input */
 	struct ar_str workspace_id; /* string */
 	struct ar_opt_int version; /* int? */
-	struct ar_str name; /* string */
+	struct ar_str name; /* string? */
+	int trust; /* enum? */
+	struct ar_str items_digest; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -5545,6 +5598,17 @@ struct ar_cmd_archive_workspace_out { /* archive_workspace, result */
 	int result; /* enum */
 };
 
+struct ar_cmd_inspect_workspace_in { /* inspect_workspace, input */
+	struct ar_str workspace_id; /* string */
+};
+
+struct ar_cmd_inspect_workspace_out { /* inspect_workspace, result */
+	struct ar_str workspace_id; /* string */
+	int trust; /* enum */
+	struct ar_shape_workspace_item_list items; /* array */
+	struct ar_str items_digest; /* string */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -5555,6 +5619,8 @@ extern const struct ar_enum_desc ar_task_edge_desc;
 extern const struct ar_enum_desc ar_transport_desc;
 extern const struct ar_enum_desc ar_peer_role_desc;
 extern const struct ar_enum_desc ar_delivery_mechanism_desc;
+extern const struct ar_enum_desc ar_workspace_trust_desc;
+extern const struct ar_enum_desc ar_workspace_item_desc;
 extern const struct ar_enum_desc ar_turn_options_mode_desc;
 extern const struct ar_enum_desc ar_turn_options_sandbox_desc;
 extern const struct ar_enum_desc ar_turn_options_fallback_desc;
@@ -5738,6 +5804,7 @@ extern const struct ar_struct_desc ar_shape_asker_desc;
 extern const struct ar_struct_desc ar_shape_rollback_effect_desc;
 extern const struct ar_struct_desc ar_shape_workspace_record_desc;
 extern const struct ar_struct_desc ar_shape_workspace_binding_desc;
+extern const struct ar_struct_desc ar_shape_workspace_instructions_desc;
 extern const struct ar_struct_desc ar_shape_create_policy_desc;
 extern const struct ar_struct_desc ar_shape_interrupt_effect_desc;
 extern const struct ar_struct_desc ar_shape_open_question_desc;
@@ -5774,6 +5841,7 @@ extern const struct ar_struct_desc ar_shape_reason_desc;
 extern const struct ar_struct_desc ar_shape_token_record_desc;
 extern const struct ar_struct_desc ar_shape_setting_row_desc;
 extern const struct ar_struct_desc ar_shape_artifact_record_desc;
+extern const struct ar_struct_desc ar_shape_workspace_item_desc;
 extern const struct ar_struct_desc ar_shape_input_snapshot_desc;
 extern const struct ar_struct_desc ar_shape_read_model_repair_desc;
 extern const struct ar_struct_desc ar_shape_environment_sandbox_desc;

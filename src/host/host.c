@@ -272,6 +272,10 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		return err->status;
 	if (r->hooks.count > 0)
 		r->hook_runner = ar_hook_runner_open(r->loop);
+	if (*c->workspaces.dir) {
+		ar_host_inspector_open(r->loop, c->context.instructions, r->redactor, &r->inspector);
+		r->policy.inspects_workspaces = true;
+	}
 	r->tools.redactor = r->redactor;
 	r->tools.log = r->processes.log = r->access.log = &r->start->log;
 	if (ar_tools_open(r->loop, c, &r->policy, &r->arena, &r->tools, err) != AR_OK ||
@@ -296,6 +300,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		.hooks = r->hook_runner,
 		.handlers = r->hooks.handlers,
 		.handler_count = r->hooks.count,
+		.inspector = &r->inspector.port,
 		.redactor = r->redactor,
 		.redact_inputs = c->redact.inputs,
 		.metrics = r->metrics,
@@ -319,6 +324,8 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 	if (ar_host_folders_open(r->loop, c, &r->arena, &r->folders, err) != AR_OK)
 		return err->status;
 	ar_control_serve_folders(r->control, ar_host_folders_find, &r->folders);
+	if (r->policy.inspects_workspaces)
+		ar_control_serve_inspector(r->control, &r->inspector.port);
 	if (r->start->settings)
 		ar_control_show_settings(r->control, show_settings, r);
 	ar_memory_watch(&r->memory, r->engine);
@@ -638,6 +645,8 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 
 	r->is_closing = true;
 	ar_host_folders_close(&r->folders); /* what waits for a folder still goes to the engine */
+	if (r->inspector.loop)
+		r->inspector.port.v->close(&r->inspector.port);
 	if (r->engine)
 		ar_engine_stop(r->engine);
 	uv_prepare_stop(&r->before_sleep);

@@ -22,6 +22,7 @@
 #include "tools.h"
 #include "transport.h"
 #include "workspace/folders.h"
+#include "workspace/inspector.h"
 
 #include <uv.h>
 
@@ -51,6 +52,7 @@ struct ar_host {
 	struct ar_tools tools;
 	struct ar_host_processes processes;
 	struct ar_host_folders folders;
+	struct ar_host_inspector inspector; /* with workspaces.dir */
 	struct ar_engine *engine;
 	struct ar_control *control;
 	struct ar_host_access access;

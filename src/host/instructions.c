@@ -4,9 +4,9 @@
  * used is recorded as an omission with its reason. */
 #include "instructions.h"
 #include "beneath.h"
-#include "buf.h"
 #include "mem.h"
 #include "secrets.h"
+#include "workspace/read_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_MAX 65536
 #define LOOK_MS 500
 
 struct ar_instruction_file {
@@ -26,39 +25,6 @@ struct ar_instruction_file {
 	struct ar_str workspace, name;
 	struct stat seen; /* the file as it was read last; all zero: there was none */
 };
-
-static const char *why_not(int error)
-{
-	if (error == ENOENT || error == ENOTDIR)
-		return "not_found: the workspace has no such file";
-	if (error == ELOOP || error == EXDEV)
-		return "unreadable: a link is on its path; put a regular file there";
-	return "unreadable: the file cannot be read";
-}
-
-/* NULL when `out` has the whole text. */
-static const char *read_all(int fd, struct ar_buf *out)
-{
-	char piece[8192];
-	struct stat st;
-	ssize_t n;
-
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		return "unreadable: it is not a regular file";
-	if (st.st_nlink != 1)
-		return "unreadable: it has other names (hard links); put a copy there";
-	if (st.st_size > FILE_MAX)
-		return "too_large: 64 KiB is allowed";
-	while ((n = read(fd, piece, sizeof(piece))) > 0 && out->len <= FILE_MAX)
-		ar_buf_add(out, piece, (size_t)n);
-	if (n < 0)
-		return why_not(errno);
-	if (out->len > FILE_MAX)
-		return "too_large: 64 KiB is allowed";
-	if (!ar_str_is_text(ar_buf_str(out)))
-		return "unreadable: it is not text in UTF-8";
-	return NULL;
-}
 
 /* Of the file itself, never of what a link points to. */
 static int open_beneath(const struct ar_instruction_file *f, int flags)
@@ -77,11 +43,11 @@ static int open_beneath(const struct ar_instruction_file *f, int flags)
 static void reread_file(struct ar_instruction_file *f)
 {
 	struct ar_buf bytes = { 0 };
-	int fd = open_beneath(f, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	const char *trouble = fd < 0 ? why_not(errno) : read_all(fd, &bytes);
+	int root = open(f->workspace.p, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *trouble = ar_read_text(root, f->name.p, &bytes);
 
-	if (fd >= 0)
-		close(fd);
+	if (root >= 0)
+		close(root);
 	ar_arena_reset(&f->text);
 	ar_buf_addc(&bytes, 0);
 	f->policy->instructions = trouble ? AR_STR_NONE : ar_secrets_mask(f->redactor, bytes.p, &f->text);

@@ -128,6 +128,19 @@ test('docs/channels.md: a channel over all sessions enrols, acknowledges, comes 
 	assert.deepEqual([answers[2].replayMode, answers[2].snapshot.sessions.length], ['replay', 1]);
 });
 
+test('docs/workspaces.md: a workspace is trusted', { skip: process.env.AR_TEST_POSTGRES && 'no root is named on a cluster' }, async (t) => {
+	const [home, folder] = [newFolder(), newFolder()];
+	const rt = await startAgentd({ config: { 'workspaces.dir': newFolder() } });
+	t.after(() => rt.stop());
+	mkdirSync(join(home, 'project'));
+	writeFileSync(join(home, 'project/AGENTS.md'), 'Be brief.');
+	const life = block('docs/workspaces.md', 'workspaces').split('\n').slice(0, 3).join('\n');
+	const out = await bash(`cd ${folder}\n${life}\n${block('docs/workspaces.md', 'workspace-trust')}`, { HOME: home, AGENTD_SOCKET: rt.socket });
+	assert.equal(JSON.parse(readFileSync(join(folder, 'items.json'), 'utf8')).items[0].path, 'AGENTS.md');
+	assert.match(out, /"trust":"trusted","trustedBy":"local"/);
+	assert.match(out, /"trust":"untrusted","version":3/);
+});
+
 test('docs/workspaces.md: the life of a workspace', { skip: process.env.AR_TEST_POSTGRES && 'no root is named on a cluster' }, async (t) => {
 	const [home, folder] = [newFolder(), newFolder()];
 	const rt = await startAgentd({ config: { 'workspaces.dir': newFolder() } });

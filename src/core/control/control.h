@@ -93,6 +93,10 @@ struct ar_folder_request {
 typedef void ar_control_folder_fn(void *arg, struct ar_folder_request *r);
 void ar_control_serve_folders(struct ar_control *c, ar_control_folder_fn *find, void *arg);
 
+/* Who says what the files of a workspace bring; borrowed. Without it none can be inspected or trusted. */
+struct ar_inspector;
+void ar_control_serve_inspector(struct ar_control *c, struct ar_inspector *inspector);
+
 /* The runtime is about to stop: commands that begin work are refused as overloaded from
  * now on; the others go on. */
 void ar_control_drain(struct ar_control *c);

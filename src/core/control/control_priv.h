@@ -5,6 +5,7 @@
 #include "control.h"
 #include "describe.h"
 #include "engine.h"
+#include "inspect.h"
 #include "map.h"
 
 /* Where the calls of one command are counted; found with the first of them. */
@@ -29,6 +30,7 @@ struct ar_control {
 	void *settings_arg;
 	ar_control_folder_fn *find_folder; /* NULL: there are no workspaces */
 	void *folder_arg;
+	struct ar_inspector *inspector; /* NULL: workspaces cannot be inspected */
 	bool is_draining; /* no work is begun any more */
 	size_t held; /* bytes that commands under way, which begin work, have brought */
 	struct ar_list notes; /* struct ar_note (audit.c) that could not be written yet */
@@ -203,6 +205,10 @@ void ar_list_answer(struct ar_store_op *op, const char *name); /* the call of ar
  * reserved, and no other command writes there. */
 bool ar_workspace_is_command(enum ar_command command);
 void ar_workspace_write(struct ar_call *c);
+void ar_workspace_refuse_unknown(struct ar_call *c); /* as one of another tenant */
+
+/* workspace/inspect.c: the write of the call, with what the files of the workspace bring now. */
+void ar_workspace_trust(struct ar_call *c);
 
 /* query_*.c */
 ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessions, ar_query_list_tasks,
@@ -210,6 +216,6 @@ ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessio
 	ar_query_get_tool_inventory, ar_query_get_execution_environment, ar_query_create_token,
 	ar_query_list_tokens, ar_query_rotate_token, ar_query_revoke_token, ar_query_get_settings,
 	ar_query_list_audit, ar_query_list_artifacts, ar_query_get_artifact, ar_query_list_workspaces,
-	ar_query_get_workspace;
+	ar_query_get_workspace, ar_query_inspect_workspace;
 
 #endif

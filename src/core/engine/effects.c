@@ -106,7 +106,8 @@ static void wake_cancel(struct ar_live *l, struct ar_str subject)
 static bool begins_call(const struct ar_effect *effect)
 {
 	return effect->kind == AR_EFFECT_MODEL_CALL || effect->kind == AR_EFFECT_TOOL_CALL ||
-	       effect->kind == AR_EFFECT_HOOK_RUN || effect->kind == AR_EFFECT_PROCESS_GO;
+	       effect->kind == AR_EFFECT_HOOK_RUN || effect->kind == AR_EFFECT_PROCESS_GO ||
+	       effect->kind == AR_EFFECT_INSPECT;
 }
 
 void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
@@ -134,6 +135,9 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 			break;
 		case AR_EFFECT_HOOK_CANCEL:
 			ar_hook_cancel(l, effect->hook_cancel);
+			break;
+		case AR_EFFECT_INSPECT:
+			ar_inspect_plan(l, &effect->inspect);
 			break;
 		case AR_EFFECT_WAKE:
 			wake_later(l, &effect->wake);

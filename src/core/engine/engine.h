@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "hook.h"
+#include "inspect.h"
 #include "metric.h"
 #include "partition_set.h"
 #include "provider.h"
@@ -45,6 +46,7 @@ struct ar_engine_options {
 	struct ar_clock *clock;
 	const struct ar_policy *policy; /* borrowed */
 	struct ar_hook_runner *hooks; /* NULL: no hook is configured */
+	struct ar_inspector *inspector; /* with policy->inspects_workspaces */
 	const struct ar_hook_handler *handlers; /* borrowed: who is asked, by the names of the policy */
 	size_t handler_count;
 	const struct ar_redactor *redactor; /* borrowed; NULL: nothing is masked */

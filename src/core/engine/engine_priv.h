@@ -68,6 +68,7 @@ struct ar_live {
 	struct ar_list calls; /* struct ar_live_call */
 	struct ar_list processes; /* struct ar_live_process */
 	struct ar_list hooks; /* struct ar_live_hook */
+	struct ar_list inspects; /* struct ar_live_inspect */
 	struct ar_list wakes; /* what its timers will bring back; see effects.c */
 	struct ar_list idle; /* in the engine's list of idle sessions, or alone */
 	struct ar_list working; /* in the engine's list of sessions that something is done for, or alone */
@@ -210,6 +211,12 @@ void ar_hooks_begin(struct ar_live *l);
 void ar_hook_cancel(struct ar_live *l, struct ar_str run);
 void ar_hooks_release(struct ar_live *l);
 void ar_hooks_drop(struct ar_live *l);
+
+/* workspace/inspect_run.c: and for looks at the files of a workspace */
+void ar_inspect_plan(struct ar_live *l, const struct ar_effect_inspect *effect);
+void ar_inspects_begin(struct ar_live *l);
+void ar_inspects_release(struct ar_live *l);
+void ar_inspects_drop(struct ar_live *l);
 
 /* verify.c: whether a verification holds the session from now on, as a commit does: inputs and lookers
  * wait. Called when nothing is in flight. */

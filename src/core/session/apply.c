@@ -479,6 +479,7 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_SANDBOX_VIOLATION] = ar_apply_violation,
 	[AR_EV_SNAPSHOT_REPAIRED] = ar_apply_repaired,
 	[AR_EV_WORKSPACE_BOUND] = ar_apply_workspace_bound,
+	[AR_EV_WORKSPACE_INSPECTED] = ar_apply_workspace_inspected,
 	[AR_EV_WORKSPACE_CREATED] = ar_apply_workspace_created,
 	[AR_EV_WORKSPACE_UPDATED] = ar_apply_workspace_updated,
 	[AR_EV_WORKSPACE_ARCHIVED] = ar_apply_workspace_archived,

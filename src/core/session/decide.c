@@ -74,6 +74,8 @@ static ar_decide_fn *decision_for(const struct ar_input *in)
 		return ar_decide_access;
 	case AR_IN_REPAIR:
 		return ar_decide_repair;
+	case AR_IN_INSPECTED:
+		return ar_decide_inspected;
 	}
 	return NULL;
 }

@@ -68,6 +68,9 @@ void ar_decide_bind(struct ar_decision *d);
 const struct ar_shape_workspace_record *ar_decide_workspace(
 	const struct ar_decision *d); /* that the command brings; NULL: none */
 
+/* workspace/inspect.c: before the first request of a turn. Held: the answer goes on with it. */
+enum ar_hold ar_workspace_inspect(struct ar_decision *d, const struct ar_turn *turn);
+
 /* decide_access.c: makes the home session of a tenant, if this is its first fact. */
 void ar_decide_home(struct ar_decision *d);
 
@@ -241,9 +244,9 @@ AR_SESSION_WRITES(AR_DECLARE_DECIDE)
 #undef AR_DECLARE_DECIDE
 
 ar_decide_fn ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_decide_call_due,
-	ar_decide_hook_done, ar_decide_recover, ar_decide_repair, ar_decide_budget_due, ar_decide_action_due,
-	ar_decide_tool_asked, ar_decide_process_ready, ar_decide_process_told, ar_decide_process_over,
-	ar_decide_silence_due, ar_decide_channel_followed, ar_decide_channel_gone, ar_decide_task_due,
-	ar_decide_access;
+	ar_decide_hook_done, ar_decide_inspected, ar_decide_recover, ar_decide_repair, ar_decide_budget_due,
+	ar_decide_action_due, ar_decide_tool_asked, ar_decide_process_ready, ar_decide_process_told,
+	ar_decide_process_over, ar_decide_silence_due, ar_decide_channel_followed, ar_decide_channel_gone,
+	ar_decide_task_due, ar_decide_access;
 
 #endif

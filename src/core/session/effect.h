@@ -28,6 +28,7 @@ enum ar_effect_kind {
 	AR_EFFECT_PROCESS_WRITE,
 	AR_EFFECT_PROCESS_END,
 	AR_EFFECT_PROCESS_FORGET, /* its end is on record: what its host keeps of it may go */
+	AR_EFFECT_INSPECT, /* the files of a workspace, for a turn that waits for it */
 };
 
 /* How a content appears in a document. */
@@ -61,6 +62,10 @@ struct ar_effect_model_call {
 struct ar_effect_tool_answer {
 	struct ar_str call, question;
 	struct ar_str decision, content; /* the decision's word; JSON or absent */
+};
+
+struct ar_effect_inspect {
+	struct ar_str turn, folder;
 };
 
 struct ar_effect_hook_run {
@@ -110,6 +115,7 @@ struct ar_effect {
 		struct ar_str tool_cancel; /* the call */
 		struct ar_effect_hook_run hook_run;
 		struct ar_str hook_cancel; /* the run */
+		struct ar_effect_inspect inspect;
 		struct ar_effect_wake wake;
 		struct ar_str wake_cancel; /* the subject */
 		struct ar_effect_tool_answer tool_answer;

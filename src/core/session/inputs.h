@@ -31,6 +31,7 @@ enum ar_input_kind {
 	AR_IN_TASK_DUE, /* a declared task may begin, is to be tried again, or its time is over */
 	AR_IN_ACCESS, /* a tenant's home session is told of something */
 	AR_IN_REPAIR, /* what is stored beside the log is written again, from the log */
+	AR_IN_INSPECTED, /* the files of a workspace were looked at for a turn */
 };
 
 /* Output bytes of a step, in order: which kind, which of several, how many. */
@@ -156,6 +157,7 @@ struct ar_input_command {
 	/* Makes a session: the workspace that it is to have; NULL: none of ours is named */
 	const struct ar_shape_workspace_record *workspace;
 	const struct ar_workspace_folder *folder; /* create_workspace: looked at or made before */
+	struct ar_str items_digest; /* update_workspace with trust: of the items as they are now */
 };
 
 struct ar_input {
@@ -200,6 +202,10 @@ struct ar_input {
 		} channel; /* CHANNEL_* */
 		const struct ar_audit *access; /* port/auth.h */
 		const struct ar_repair *repair;
+		struct {
+			struct ar_str turn;
+			const struct ar_inspected *found; /* port/inspect.h */
+		} inspected;
 	};
 };
 

@@ -78,6 +78,7 @@ struct ar_policy {
 	struct ar_str instructions; /* text of the workspace's instruction file; absent: none */
 	struct ar_str instructions_file; /* its name; absent: none is wanted */
 	struct ar_str instructions_trouble; /* why the model is not given it; absent: it is */
+	bool inspects_workspaces; /* what the files of a trusted workspace bring can be had */
 	const struct ar_hook_rule *hooks; /* in the order they are asked */
 	size_t hook_count;
 	struct ar_budget_policy budget;

@@ -439,6 +439,7 @@ static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, environment_ref),
 	RAW(ar_session, limits),
 	OBJECT(ar_session, bound, workspace_binding),
+	OBJECT(ar_session, instructions, workspace_instructions),
 	OBJECT(ar_session, own, workspace_record),
 	MARK(ar_session, 0),
 	MARK(ar_session, 1),

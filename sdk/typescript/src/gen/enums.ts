@@ -912,6 +912,14 @@ export interface WorkspaceRecord {
   root: string;
   /** Whether sessions may use it. */
   status: "active" | "archived";
+  /** Whether what its files bring (instructions) is used; without it, untrusted. */
+  trust?: WorkspaceTrust;
+  /** Who trusted it. */
+  trustedBy?: string;
+  /** When it was trusted. */
+  trustedAt?: string;
+  /** Digest of the items that were shown to who trusted it. */
+  itemsDigest?: string;
   /** Counts its changes. */
   version: number;
   /** When it was created. */
@@ -931,6 +939,38 @@ export interface WorkspaceBinding {
   version: number;
   /** Absolute path of the folder that the session works in. */
   folder: string;
+  /** True: what the files of the workspace bring is used. */
+  trusted?: boolean;
+  [extra: string]: unknown;
+}
+
+/** A file of a workspace that changes what agents do there. */
+export interface WorkspaceItem {
+  /** What it is for. */
+  kind: WorkspaceItem;
+  /** Its path from the root of the workspace; instructions may be above it, nearest first. */
+  path: string;
+  /** Its size. */
+  bytes?: number;
+  /** sha256: and the hash of its content in hex; without it the file cannot be read. */
+  digest?: string;
+  /** Whether it is used if the workspace is trusted. */
+  used: boolean;
+  /** Why it is not. */
+  reason?: string;
+  [extra: string]: unknown;
+}
+
+/** Instructions that a session has from its workspace. */
+export interface WorkspaceInstructions {
+  /** Their text; without it there are none. */
+  ref?: string;
+  /** Its size. */
+  bytes: number;
+  /** Name of the files they are from. */
+  file: string;
+  /** Why there are none. */
+  reason?: string;
   [extra: string]: unknown;
 }
 
@@ -1805,3 +1845,9 @@ export type PeerRole = "client" | "host" | "worker" | "remote_runtime" | "peer_a
 
 /** How updates of a remote task arrive. */
 export type DeliveryMechanism = "polling" | "streaming" | "subscription" | "push_notification" | "custom";
+
+/** Whether what the files of a workspace bring is used. */
+export type WorkspaceTrust = "untrusted" | "trusted";
+
+/** What a file of a workspace is for. */
+export type WorkspaceItem = "instructions" | "mcp_servers" | "skill";

@@ -15,11 +15,6 @@ static struct ar_str named_workspace(const struct ar_call *c)
 	return AR_STR_NONE;
 }
 
-static void refuse_unknown(struct ar_call *c)
-{
-	ar_call_refuse(c, AR_ERR_WORKSPACE_NOT_FOUND, "%s", AR_NO_WORKSPACE);
-}
-
 static const struct ar_shape_workspace_record *read_record(struct ar_call *c, struct ar_str row)
 {
 	struct ar_shape_workspace_record *record = ar_arena_alloc(&c->arena, sizeof(*record));
@@ -45,7 +40,7 @@ static void on_row(struct ar_store_op *op)
 		return;
 	}
 	if (!record || !ar_str_eq(record->tenant, ar_control_who(c->who)->tenant)) {
-		refuse_unknown(c);
+		ar_workspace_refuse_unknown(c);
 		return;
 	}
 	/* One that is archived is refused by the decision: a repeat of an old write is answered as then. */
@@ -69,5 +64,5 @@ void ar_call_send_bound(struct ar_call *c)
 	if (ar_str_absent(key))
 		ar_call_send(c);
 	else
-		ar_call_check_tenant(c, key, read_row, refuse_unknown);
+		ar_call_check_tenant(c, key, read_row, ar_workspace_refuse_unknown);
 }

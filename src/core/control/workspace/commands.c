@@ -11,7 +11,7 @@ bool ar_workspace_is_command(enum ar_command command)
 	       command == AR_CMD_ARCHIVE_WORKSPACE;
 }
 
-static void refuse_unknown(struct ar_call *c)
+void ar_workspace_refuse_unknown(struct ar_call *c)
 {
 	ar_call_refuse(c, AR_ERR_WORKSPACE_NOT_FOUND, "%s", AR_NO_WORKSPACE);
 }
@@ -89,10 +89,14 @@ static void create(struct ar_call *c)
 
 void ar_workspace_write(struct ar_call *c)
 {
+	const struct ar_cmd_update_workspace_in *update = c->input;
+
 	if (c->command == AR_CMD_CREATE_WORKSPACE)
 		create(c);
+	else if (c->command == AR_CMD_UPDATE_WORKSPACE && update->trust == AR_WORKSPACE_TRUST_TRUSTED)
+		ar_workspace_trust(c);
 	else
-		ar_call_check_tenant(c, c->work->write.session, ar_call_send, refuse_unknown);
+		ar_call_check_tenant(c, c->work->write.session, ar_call_send, ar_workspace_refuse_unknown);
 }
 
 /* ---- get_workspace ---- */
@@ -107,7 +111,7 @@ static void seen_workspace(struct ar_engine_view *v, const struct ar_session *s,
 		return;
 	}
 	if (!s->own) {
-		refuse_unknown(c);
+		ar_workspace_refuse_unknown(c);
 		return;
 	}
 	ar_struct_encode(&ar_command_describe(c->command)->out,
@@ -122,9 +126,9 @@ void ar_query_get_workspace(struct ar_call *c)
 	c->work->view.done = seen_workspace;
 	c->work->view.session = ar_workspace_key_in(in->workspace_id);
 	if (ar_str_absent(c->work->view.session))
-		refuse_unknown(c);
+		ar_workspace_refuse_unknown(c);
 	else
-		ar_call_look_else(c, refuse_unknown);
+		ar_call_look_else(c, ar_workspace_refuse_unknown);
 }
 
 /* ---- list_workspaces ---- */

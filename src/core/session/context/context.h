@@ -80,8 +80,8 @@ struct ar_str ar_conversation_baseline(struct ar_conversation *c);
 
 /* Says what the request is made of, once per turn and again when it changed. The contents behind
  * the refs are stored then. */
-struct ar_str ar_decide_instructions(
-	const struct ar_decision *d); /* text of the workspace's file; absent: none, or not for this tenant */
+int64_t ar_decide_instruction_bytes(
+	const struct ar_decision *d); /* of the workspace's files; 0: none, or not for this tenant */
 void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, struct ar_selection *s);
 
 /* What a context.resolved says without its estimate, in short: two of the same are the same context. */

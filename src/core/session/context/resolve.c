@@ -1,6 +1,6 @@
 /* Says what a request is made of: which instructions, which part of the conversation, what
  * stayed out and why (context.resolved). Once per turn, and again only when it changed. Pure;
- * the instruction file was read by the host. */
+ * the instruction file was read by the host, those of a workspace are known by its facts. */
 #include "context/context.h"
 #include "identity.h"
 
@@ -41,6 +41,9 @@ static struct ar_shape_omission_list omissions_of(struct ar_conversation *c, con
 			.reason = AR_STR("too_long: the oldest do not fit into the request"),
 			.count = AR_OPT_INT(left_out)
 		};
+	if (d->session->instructions && !ar_str_absent(d->session->instructions->reason))
+		list[n++] = (struct ar_shape_omission){ .ref = d->session->instructions->file,
+							.reason = d->session->instructions->reason };
 	if (!ar_str_absent(policy->instructions_trouble) && has_host_instructions(d))
 		list[n++] = (struct ar_shape_omission){ .ref = policy->instructions_file,
 							.reason = policy->instructions_trouble };
@@ -120,22 +123,29 @@ struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str session_key,
 	return ar_ref_make(a, session_key, &hash);
 }
 
-struct ar_str ar_decide_instructions(const struct ar_decision *d)
+static struct ar_str host_instructions(const struct ar_decision *d)
 {
 	return has_host_instructions(d) ? d->input->policy->instructions : AR_STR_NONE;
+}
+
+int64_t ar_decide_instruction_bytes(const struct ar_decision *d)
+{
+	return d->session->instructions ? d->session->instructions->bytes : (int64_t)host_instructions(d).len;
 }
 
 void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, struct ar_selection *s)
 {
 	struct ar_decision *d = c->d;
 	const struct ar_policy *policy = d->input->policy;
-	struct ar_str instructions = ar_decide_instructions(d);
+	struct ar_str instructions = host_instructions(d);
 	struct ar_ev_context_resolved fact;
 	struct ar_str digest;
 
 	if (!ar_str_empty(policy->system_prompt))
 		s->system[0] = ref_of(d, policy->system_prompt);
-	if (!ar_str_empty(instructions))
+	if (d->session->instructions)
+		s->system[1] = d->session->instructions->ref; /* stored with the fact that names it */
+	else if (!ar_str_empty(instructions))
 		s->system[1] = ref_of(d, instructions);
 	fact = (struct ar_ev_context_resolved){ .workspace_refs = workspace_refs(d),
 						.policy_facts = policy_facts(c, turn),

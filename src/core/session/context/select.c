@@ -90,7 +90,7 @@ int64_t ar_conversation_own_estimate(const struct ar_conversation *c)
 	if (c->boundary)
 		tokens += ar_context_estimate(c->boundary->bytes);
 	return tokens +
-	       ar_context_estimate((int64_t)(policy->system_prompt.len + ar_decide_instructions(c->d).len));
+	       ar_context_estimate((int64_t)policy->system_prompt.len + ar_decide_instruction_bytes(c->d));
 }
 
 /* The provider counted the newest request; only what came since is estimated. */

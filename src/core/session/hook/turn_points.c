@@ -60,7 +60,8 @@ void ar_decide_begin(struct ar_decision *d, struct ar_turn *turn)
 	if (!ar_turn_last_step(turn) && !ar_turn_is_system(turn)) {
 		if (is_first(d->session, turn) && ask_at(d, turn, AR_AT_SESSION_START) == AR_HELD)
 			return;
-		if (ask_at(d, turn, AR_AT_USER_PROMPT_SUBMIT) == AR_HELD)
+		if (ask_at(d, turn, AR_AT_USER_PROMPT_SUBMIT) == AR_HELD ||
+		    ar_workspace_inspect(d, turn) == AR_HELD)
 			return;
 	}
 	ar_decide_ask_model(d, turn, 1);

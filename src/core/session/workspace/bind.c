@@ -28,14 +28,17 @@ void ar_decide_bind(struct ar_decision *d)
 {
 	const struct ar_shape_workspace_record *record = ar_decide_workspace(d);
 	const struct ar_ids none = { 0 };
+	bool is_trusted;
 
 	if (!record)
 		return;
+	is_trusted = record->trust == AR_WORKSPACE_TRUST_TRUSTED;
 	ar_decide_emit(d, AR_EV_WORKSPACE_BOUND, &none,
 		       &(struct ar_ev_workspace_bound){ .binding = &(struct ar_shape_workspace_binding){
 								.workspace_id = record->workspace_id,
 								.version = record->version,
-								.folder = record->root } });
+								.folder = record->root,
+								.trusted = { is_trusted, is_trusted } } });
 }
 
 enum ar_status ar_apply_workspace_bound(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

@@ -1,4 +1,5 @@
-/* A workspace is created, renamed, archived: commands to its own log. Its folder is not looked at. Pure. */
+/* A workspace is created, renamed, trusted, archived: commands to its own log. Its folder is not looked at.
+ * Pure. */
 #include "decide.h"
 #include "tenant.h"
 #include "workspace/workspace.h"
@@ -48,6 +49,7 @@ static void emit_created(struct ar_decision *d)
 					   : AR_WORKSPACE_RECORD_KIND_FOLDER,
 		.root = folder->root,
 		.status = AR_WORKSPACE_RECORD_STATUS_ACTIVE,
+		.trust = AR_WORKSPACE_TRUST_UNTRUSTED,
 		.version = 1,
 		.created_at = d->input->now,
 		.updated_at = d->input->now,
@@ -88,31 +90,77 @@ enum ar_status ar_decide_create_workspace(struct ar_decision *d, struct ar_error
 	return AR_OK;
 }
 
+/* Who trusts has seen a list: it must be that of what is there now. */
+static enum ar_status check_trust(const struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
+
+	if (in->trust != AR_WORKSPACE_TRUST_TRUSTED)
+		return AR_OK;
+	if (ar_str_absent(in->items_digest))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "to trust a workspace, pass the itemsDigest of inspect_workspace");
+	if (ar_str_absent(d->input->command.items_digest))
+		return ar_refuse(err, AR_ERR_UNAVAILABLE, "the folder of the workspace cannot be read now");
+	if (ar_str_eq(in->items_digest, d->input->command.items_digest))
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_VERSION_CONFLICT,
+			 "the items of the workspace have changed since; inspect it again");
+}
+
 static enum ar_status check_update(const struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
 
 	if (check_active(d->session, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (ar_str_empty(in->name))
+	if (ar_str_absent(in->name) && !in->trust)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "nothing to change: pass a name or trust");
+	if (!ar_str_absent(in->name) && ar_str_empty(in->name))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "the name is empty");
 	if (!in->version.set || in->version.v == d->session->own->version)
-		return AR_OK;
+		return check_trust(d, err);
 	return ar_refuse(err, AR_ERR_VERSION_CONFLICT,
 			 "the workspace has version %lld, and the change is based on %lld",
 			 (long long)d->session->own->version, (long long)in->version.v);
 }
 
+static void set_trust(const struct ar_decision *d, struct ar_shape_workspace_record *r)
+{
+	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
+	bool is_trusted = in->trust == AR_WORKSPACE_TRUST_TRUSTED;
+
+	r->trust = in->trust;
+	r->items_digest = is_trusted ? in->items_digest : AR_STR_NONE;
+	r->trusted_by = is_trusted ? d->input->account : AR_STR_NONE;
+	r->trusted_at = is_trusted ? d->input->now : 0;
+}
+
+static bool is_trust_changed(const struct ar_shape_workspace_record *r,
+			     const struct ar_cmd_update_workspace_in *in)
+{
+	if (in->trust == AR_WORKSPACE_TRUST_TRUSTED)
+		return r->trust != AR_WORKSPACE_TRUST_TRUSTED ||
+		       !ar_str_eq(r->items_digest, in->items_digest);
+	return in->trust && r->trust == AR_WORKSPACE_TRUST_TRUSTED;
+}
+
 enum ar_status ar_decide_update_workspace(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
+	bool is_renamed, is_trust_new;
 
 	if (check_update(d, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (!ar_str_eq(in->name, d->session->own->name)) {
+	is_renamed = !ar_str_absent(in->name) && !ar_str_eq(in->name, d->session->own->name);
+	is_trust_new = is_trust_changed(d->session->own, in);
+	if (is_renamed || is_trust_new) {
 		struct ar_shape_workspace_record record = *d->session->own;
 
-		record.name = in->name;
+		if (is_renamed)
+			record.name = in->name;
+		if (is_trust_new)
+			set_trust(d, &record);
 		record.version++;
 		record.updated_at = d->input->now;
 		ar_decide_emit(d, AR_EV_WORKSPACE_UPDATED, &none,

@@ -4,7 +4,8 @@
 #include "workspace/workspace.h"
 
 #define RECORD_OF_A \
-	"\"name\":\"a\",\"kind\":\"folder\",\"root\":\"/srv/a\",\"status\":\"active\",\"version\":1,"
+	"\"name\":\"a\",\"kind\":\"folder\",\"root\":\"/srv/a\",\"status\":\"active\"," \
+	"\"trust\":\"untrusted\",\"version\":1,"
 
 static enum ar_status create(struct desk *d, struct ar_cmd_create_workspace_in in,
 			     struct ar_workspace_folder folder)
@@ -141,6 +142,47 @@ static void test_a_session_is_no_workspace(void **state)
 	desk_expect_refusal(d, archive(d), AR_ERR_WORKSPACE_NOT_FOUND);
 }
 
+static enum ar_status trust(struct desk *d, int word, struct ar_str seen, struct ar_str now)
+{
+	const struct ar_cmd_update_workspace_in in = { .workspace_id = AR_STR("ws_"),
+						       .trust = word,
+						       .items_digest = seen };
+
+	return desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
+					     .account = AR_STR("local"),
+					     .tenant = AR_STR("acme"),
+					     .command = { .id = AR_CMD_UPDATE_WORKSPACE,
+							  .args = &in,
+							  .items_digest = now } });
+}
+
+/* Trust is given to a list that was seen, and only while it is still what is there. */
+static void test_trust_is_given_to_what_was_seen(void **state)
+{
+	const struct ar_str one = AR_STR("sha256:1"), two = AR_STR("sha256:2");
+	struct desk *d = *state;
+
+	assert_int_equal(create_a(d), AR_OK);
+	desk_expect_refusal(d, trust(d, AR_WORKSPACE_TRUST_TRUSTED, AR_STR_NONE, one), AR_ERR_INVALID_INPUT);
+	desk_expect_refusal(d, trust(d, AR_WORKSPACE_TRUST_TRUSTED, one, two), AR_ERR_VERSION_CONFLICT);
+	desk_expect_refusal(d, trust(d, AR_WORKSPACE_TRUST_TRUSTED, one, AR_STR_NONE), AR_ERR_UNAVAILABLE);
+	desk_expect_refusal(d, trust(d, 0, AR_STR_NONE, AR_STR_NONE), AR_ERR_INVALID_INPUT);
+	assert_int_equal(trust(d, AR_WORKSPACE_TRUST_TRUSTED, one, one), AR_OK);
+	desk_expect_payload(d, AR_EV_WORKSPACE_UPDATED, "\"trust\":\"trusted\",\"trustedBy\":\"local\",");
+	desk_expect_payload(d, AR_EV_WORKSPACE_UPDATED, "\"itemsDigest\":\"sha256:1\",\"version\":2,");
+	assert_int_equal(trust(d, AR_WORKSPACE_TRUST_TRUSTED, one, one), AR_OK);
+	desk_expect(d, "");
+	assert_int_equal(trust(d, AR_WORKSPACE_TRUST_TRUSTED, two, two), AR_OK);
+	desk_expect(d, "workspace.updated");
+	assert_int_equal(trust(d, AR_WORKSPACE_TRUST_UNTRUSTED, AR_STR_NONE, AR_STR_NONE), AR_OK);
+	desk_expect(d, "workspace.updated");
+	assert_true(ar_str_absent(d->session.own->trusted_by));
+	assert_true(ar_str_absent(d->session.own->items_digest));
+	assert_int_equal(d->session.own->trusted_at, 0);
+	assert_int_equal(trust(d, AR_WORKSPACE_TRUST_UNTRUSTED, AR_STR_NONE, AR_STR_NONE), AR_OK);
+	desk_expect(d, "");
+}
+
 static void test_snapshot_keeps_all(void **state)
 {
 	struct desk *d = *state;
@@ -169,10 +211,15 @@ static void test_snapshot_keeps_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_create_twice_is_one),	   T(test_names),
-		T(test_a_masked_root_is_refused),  T(test_update_counts_versions),
-		T(test_stale_version_is_refused),  T(test_archive_is_final),
-		T(test_a_session_is_no_workspace), T(test_snapshot_keeps_all),
+		T(test_create_twice_is_one),
+		T(test_names),
+		T(test_a_masked_root_is_refused),
+		T(test_update_counts_versions),
+		T(test_stale_version_is_refused),
+		T(test_archive_is_final),
+		T(test_a_session_is_no_workspace),
+		T(test_snapshot_keeps_all),
+		T(test_trust_is_given_to_what_was_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

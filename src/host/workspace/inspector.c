@@ -1,0 +1,338 @@
+/* See inspector.h. */
+#include "workspace/inspector.h"
+
+#include "arena.h"
+#include "beneath.h"
+#include "hash.h"
+#include "io/descriptor.h"
+#include "mem.h"
+#include "secrets.h"
+#include "workspace/read_text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LEVELS_MAX 8 /* above the folder, to the root of its repository */
+#define SKILLS_MAX 24 /* of one folder of skills */
+#define TICK_MS 100
+#define UNUSED "not_supported: this version does not use it"
+
+/* One run on its way through a thread, which writes only the second part. */
+struct look {
+	struct ar_list node;
+	struct ar_host_inspector *owner;
+	struct ar_inspect_run *run; /* NULL: answered before the thread was done */
+	uint64_t started; /* of the loop's clock */
+	uv_work_t work;
+	char folder[PATH_MAX];
+
+	struct ar_arena arena;
+	struct ar_inspect_item items[AR_INSPECT_ITEMS_MAX];
+	size_t count;
+	struct ar_buf text; /* of all instructions */
+	size_t texts; /* files in it */
+	const char *reason; /* why the nearest file is not used */
+	bool is_read; /* the folder could be opened */
+};
+
+/* ---- one file ---- */
+
+static struct ar_str digest_of(struct ar_arena *a, struct ar_str bytes)
+{
+	struct ar_hash hash = ar_hash_of(bytes);
+	char hex[AR_HASH_HEX];
+
+	ar_hash_hex(&hash, hex);
+	return ar_arena_fmt(a, "sha256:%.*s", AR_HASH_HEX, hex);
+}
+
+/* What exists is listed, also if it cannot be read. NULL: it is not there, or the list is full. */
+static struct ar_inspect_item *add_file(struct look *l, int folder, enum ar_inspect_kind kind,
+					const char *path, struct ar_buf *ret)
+{
+	struct ar_inspect_item *item = &l->items[l->count];
+	struct stat st;
+	const char *reason;
+
+	if (l->count == AR_INSPECT_ITEMS_MAX || fstatat(folder, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return NULL;
+	reason = ar_read_text(folder, path, ret);
+	*item = (struct ar_inspect_item){ .kind = kind,
+					  .path = ar_arena_str(&l->arena, ar_str_from(path)),
+					  .bytes = (int64_t)ret->len };
+	if (reason)
+		item->reason = ar_str_from(reason);
+	else
+		item->digest = digest_of(&l->arena, ar_buf_str(ret));
+	l->count++;
+	return item;
+}
+
+static void add_unused(struct look *l, int folder, enum ar_inspect_kind kind, const char *path)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf bytes = { 0 };
+	struct ar_inspect_item *item = add_file(l, folder, kind, path, &bytes);
+
+	if (item && ar_str_absent(item->reason))
+		item->reason = AR_STR(UNUSED);
+}
+
+/* ---- instructions ---- */
+
+/* Of several files each has a heading, so that the model can tell them apart. */
+static void join_text(struct look *l, struct ar_str path, struct ar_str text)
+{
+	if (l->texts > 0)
+		ar_buf_addf(&l->text, "\n\nInstructions of %.*s, further up:\n\n", AR_STR_ARG(path));
+	ar_buf_adds(&l->text, text);
+	l->texts++;
+}
+
+static void add_instructions(struct look *l, int folder, unsigned level)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf bytes = { 0 };
+	struct ar_inspect_item *item = add_file(l, folder, AR_INSPECT_INSTRUCTIONS, l->owner->file, &bytes);
+
+	if (!item)
+		return;
+	for (unsigned i = 0; i < level; i++)
+		item->path = ar_arena_fmt(&l->arena, "../%.*s", AR_STR_ARG(item->path));
+	if (ar_str_absent(item->reason) && l->text.len + bytes.len > AR_INSPECT_TEXT_MAX)
+		item->reason = AR_STR("too_large: 64 KiB is allowed for all of them");
+	if (ar_str_absent(item->reason))
+		join_text(l, item->path, ar_buf_str(&bytes));
+	else if (!l->reason)
+		l->reason = item->reason.p;
+}
+
+static bool has_repository(int folder)
+{
+	struct stat st;
+
+	return fstatat(folder, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* The folder above, if it is of the same owner; -1: it is not, or there is none. */
+static int open_above(int folder, uid_t owner)
+{
+	int fd = openat(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat above, here;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &above) == 0 && fstat(folder, &here) == 0 && above.st_uid == owner &&
+	    (above.st_dev != here.st_dev || above.st_ino != here.st_ino))
+		return fd;
+	ar_fd_close(&fd);
+	return -1;
+}
+
+/* How many folders up the repository begins; 0: here, or there is none. */
+static unsigned levels_to_repository(int folder, uid_t owner)
+{
+	AR_AUTO(ar_fd_close) int at = dup(folder);
+
+	for (unsigned level = 0; at >= 0 && level <= LEVELS_MAX; level++) {
+		int above;
+
+		if (has_repository(at))
+			return level;
+		above = open_above(at, owner);
+		ar_fd_close(&at);
+		at = above;
+	}
+	return 0;
+}
+
+static void add_all_instructions(struct look *l, int folder, uid_t owner)
+{
+	unsigned levels = levels_to_repository(folder, owner);
+	AR_AUTO(ar_fd_close) int at = dup(folder);
+
+	for (unsigned level = 0; at >= 0 && level <= levels; level++) {
+		int above;
+
+		add_instructions(l, at, level);
+		above = level < levels ? open_above(at, owner) : -1;
+		ar_fd_close(&at);
+		at = above;
+	}
+}
+
+/* ---- skills ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names of entries, sorted, at most SKILLS_MAX of them in the order of the folder. */
+static size_t names_in(int fd, struct ar_arena *a, const char *ret[SKILLS_MAX])
+{
+	DIR *dir = fdopendir(fd);
+	const struct dirent *entry;
+	size_t count = 0;
+
+	if (!dir) {
+		ar_fd_close(&fd);
+		return 0;
+	}
+	while (count < SKILLS_MAX && (entry = readdir(dir))) {
+		if (entry->d_name[0] != '.' && ar_str_is_text(ar_str_from(entry->d_name)))
+			ret[count++] = ar_arena_str(a, ar_str_from(entry->d_name)).p;
+	}
+	closedir(dir);
+	qsort(ret, count, sizeof(*ret), by_name);
+	return count;
+}
+
+static void add_skills(struct look *l, int folder, const char *path)
+{
+	int fd = ar_beneath_open(folder, path, O_RDONLY | O_DIRECTORY, false);
+	const char *names[SKILLS_MAX];
+	size_t count = fd < 0 ? 0 : names_in(fd, &l->arena, names);
+
+	for (size_t i = 0; i < count; i++)
+		add_unused(l, folder, AR_INSPECT_SKILL,
+			   ar_arena_fmt(&l->arena, "%s/%s/SKILL.md", path, names[i]).p);
+}
+
+/* ---- the thread ---- */
+
+static void work(uv_work_t *w)
+{
+	struct look *l = AR_CONTAINER_OF(w, struct look, work);
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	AR_AUTO(ar_fd_close) int fd = (int)syscall(SYS_openat2, AT_FDCWD, l->folder, &how, sizeof how);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return;
+	l->is_read = true;
+	if (*l->owner->file)
+		add_all_instructions(l, fd, st.st_uid);
+	add_unused(l, fd, AR_INSPECT_MCP_SERVERS, ".mcp.json");
+	add_skills(l, fd, ".agents/skills");
+	add_skills(l, fd, ".claude/skills");
+}
+
+/* ---- the answer ---- */
+
+static struct ar_str digest_of_items(struct look *l)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf all = { 0 };
+
+	for (size_t i = 0; i < l->count; i++)
+		ar_buf_addf(&all, "%d\t%.*s\t%.*s\n", (int)l->items[i].kind, AR_STR_ARG(l->items[i].path),
+			    AR_STR_ARG(ar_str_absent(l->items[i].digest) ? l->items[i].reason
+									 : l->items[i].digest));
+	return digest_of(&l->arena, ar_buf_str(&all));
+}
+
+static const char *why_no_instructions(const struct look *l)
+{
+	if (l->reason)
+		return l->reason;
+	return *l->owner->file ? "not_found: the workspace has no such file"
+			       : "off: context.instructions is empty";
+}
+
+static void answer(struct look *l, const char *failure)
+{
+	struct ar_inspect_run *run = l->run;
+	struct ar_inspected found = { .file = ar_str_from(l->owner->file) };
+
+	if (failure) {
+		found.reason = ar_str_from(failure);
+	} else {
+		found.items = l->items;
+		found.count = l->count;
+		found.digest = digest_of_items(l);
+	}
+	if (!failure && l->texts > 0) {
+		ar_buf_addc(&l->text, 0);
+		found.instructions = ar_secrets_mask(l->owner->redactor, l->text.p, &l->arena);
+	} else if (!failure) {
+		found.reason = ar_str_from(why_no_instructions(l));
+	}
+	l->run = NULL;
+	run->on_done(run, &found);
+}
+
+static void on_worked(uv_work_t *w, int status AR_UNUSED)
+{
+	struct look *l = AR_CONTAINER_OF(w, struct look, work);
+
+	if (l->run)
+		answer(l, l->is_read ? NULL : "the folder cannot be opened, or a link is on its path");
+	ar_list_del(&l->node);
+	if (ar_list_empty(&l->owner->looks))
+		uv_timer_stop(&l->owner->timer);
+	ar_buf_fini(&l->text);
+	ar_arena_fini(&l->arena);
+	ar_free(l);
+}
+
+/* A file system that does not answer holds a thread, not the turn. */
+static void on_tick(uv_timer_t *timer)
+{
+	struct ar_host_inspector *h = timer->data;
+
+	AR_LIST_FOR_SAFE (it, &h->looks) {
+		struct look *l = AR_CONTAINER_OF(it, struct look, node);
+
+		if (l->run && uv_now(h->loop) - l->started >= AR_INSPECT_MS - TICK_MS)
+			answer(l, "the folder did not answer in time");
+	}
+}
+
+static void start(struct ar_inspector *i, struct ar_inspect_run *r)
+{
+	struct ar_host_inspector *h = AR_CONTAINER_OF(i, struct ar_host_inspector, port);
+	struct look *l = ar_new0(sizeof(*l));
+
+	l->owner = h;
+	l->run = r;
+	l->started = uv_now(h->loop);
+	if (r->folder.len < sizeof l->folder)
+		memcpy(l->folder, r->folder.p, r->folder.len);
+	if (ar_list_empty(&h->looks))
+		uv_timer_start(&h->timer, on_tick, TICK_MS, TICK_MS);
+	ar_list_push(&h->looks, &l->node);
+	AR_ASSERT(uv_queue_work(h->loop, &l->work, work, on_worked) == 0);
+}
+
+/* ---- life ---- */
+
+static void close_inspector(struct ar_inspector *i)
+{
+	struct ar_host_inspector *h = AR_CONTAINER_OF(i, struct ar_host_inspector, port);
+
+	if (!h->loop)
+		return;
+	while (!ar_list_empty(&h->looks))
+		uv_run(h->loop, UV_RUN_ONCE);
+	uv_close((uv_handle_t *)&h->timer, NULL);
+	h->loop = NULL;
+}
+
+static const struct ar_inspector_vtable vtable = { .start = start, .close = close_inspector };
+
+void ar_host_inspector_open(uv_loop_t *loop, const char *file, const struct ar_redactor *redactor,
+			    struct ar_host_inspector *ret)
+{
+	*ret = (struct ar_host_inspector){
+		.port = { &vtable }, .loop = loop, .redactor = redactor, .file = file
+	};
+	ar_list_init(&ret->looks);
+	uv_timer_init(loop, &ret->timer);
+	ret->timer.data = ret;
+}
