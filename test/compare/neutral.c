@@ -93,6 +93,10 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 	case AR_IN_REPAIR:
 		n.body = in->repair;
 		break;
+	case AR_IN_INSPECTED:
+		n.subject = in->inspected.turn;
+		n.body = in->inspected.found;
+		break;
 	}
 	return n;
 }
@@ -148,6 +152,10 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 	case AR_IN_ACCESS:
 	case AR_IN_REPAIR:
 		in->hook_done = n->body; /* all of them are one pointer */
+		break;
+	case AR_IN_INSPECTED:
+		in->inspected.turn = n->subject;
+		in->inspected.found = n->body;
 		break;
 	}
 }
@@ -252,6 +260,8 @@ static struct ar_neutral_effect body_of(const struct ar_effect *e)
 						   .grace_ms = e->process_end.grace_ms };
 	case AR_EFFECT_PROCESS_FORGET:
 		return (struct ar_neutral_effect){ .handle = e->process_forget };
+	case AR_EFFECT_INSPECT:
+		return (struct ar_neutral_effect){ .turn = e->inspect.turn, .subject = e->inspect.folder };
 	}
 	return (struct ar_neutral_effect){ 0 };
 }

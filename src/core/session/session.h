@@ -78,7 +78,6 @@ struct ar_policy {
 	struct ar_str instructions; /* text of the workspace's instruction file; absent: none */
 	struct ar_str instructions_file; /* its name; absent: none is wanted */
 	struct ar_str instructions_trouble; /* why the model is not given it; absent: it is */
-	bool inspects_workspaces; /* what the files of a trusted workspace bring can be had */
 	const struct ar_hook_rule *hooks; /* in the order they are asked */
 	size_t hook_count;
 	struct ar_budget_policy budget;
@@ -95,6 +94,7 @@ struct ar_policy {
 	int64_t action_timeout_ms; /* that a question waits for its answer; 0: for ever */
 	int64_t escalate_ms; /* after which another audience is told of it; 0: none is */
 	struct ar_str escalate_to; /* that audience */
+	bool inspects_workspaces; /* what the files of a trusted workspace bring can be had */
 };
 
 struct ar_content {
