@@ -116,11 +116,12 @@ void ar_process_write(struct ar_live *l, const struct ar_effect_process_write *e
 static void on_blobs(struct ar_store_op *op)
 {
 	struct ar_live_process *p = AR_CONTAINER_OF(op, struct ar_live_process, blobs.op);
+	struct ar_live *l = p->live;
 	size_t i = 0;
 
-	p->live->busy--;
+	l->busy--;
 	p->busy--;
-	if (p->live->engine->is_stopping)
+	if (l->engine->is_stopping)
 		return;
 	p->has_unread = op->status != AR_OK;
 	AR_LIST_FOR (it, &p->inputs) {
@@ -138,6 +139,7 @@ static void on_blobs(struct ar_store_op *op)
 		ar_process_inputs_send(p);
 	}
 	ar_process_settle(p);
+	ar_live_pump(l); /* a session that moves away may have waited for this alone */
 }
 
 static void fetch(struct ar_live_process *p)

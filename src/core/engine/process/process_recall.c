@@ -14,16 +14,18 @@ static void finish_recall(struct ar_live_process *p)
 static void on_text(struct ar_store_op *op)
 {
 	struct ar_live_process *p = AR_CONTAINER_OF(op, struct ar_live_process, blobs.op);
+	struct ar_live *l = p->live;
 
-	p->live->busy--;
+	l->busy--;
 	p->busy--;
-	if (p->live->engine->is_stopping)
+	if (l->engine->is_stopping)
 		return;
 	if (op->status == AR_OK && !ar_str_absent(p->blobs.bytes[0]))
 		p->over.text = p->blobs.bytes[0]; /* in the operation, which goes with the process */
 	else
 		p->over.is_truncated = true;
 	finish_recall(p);
+	ar_live_pump(l); /* a session that moves away may have waited for this alone */
 }
 
 void ar_process_recall(struct ar_live *l, const struct ar_process_record *ended)
