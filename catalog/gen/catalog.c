@@ -60,6 +60,12 @@ static const char *const ar_artifact_record_change_names[] = { NULL, "produced",
 const struct ar_enum_desc ar_artifact_record_change_desc = { "artifact_record_change", ar_artifact_record_change_names, 5 };
 static const char *const ar_artifact_record_state_names[] = { NULL, "available", "unavailable", "deleted", "unknown" };
 const struct ar_enum_desc ar_artifact_record_state_desc = { "artifact_record_state", ar_artifact_record_state_names, 5 };
+static const char *const ar_checkpoint_record_phase_names[] = { NULL, "start", "end", "restore" };
+const struct ar_enum_desc ar_checkpoint_record_phase_desc = { "checkpoint_record_phase", ar_checkpoint_record_phase_names, 4 };
+static const char *const ar_checkpoint_record_status_names[] = { NULL, "pending", "available", "failed" };
+const struct ar_enum_desc ar_checkpoint_record_status_desc = { "checkpoint_record_status", ar_checkpoint_record_status_names, 4 };
+static const char *const ar_file_change_change_names[] = { NULL, "added", "changed", "deleted" };
+const struct ar_enum_desc ar_file_change_change_desc = { "file_change_change", ar_file_change_change_names, 4 };
 static const char *const ar_thread_started_reason_names[] = { NULL, "new", "branch", "delegate", "parallel" };
 const struct ar_enum_desc ar_thread_started_reason_desc = { "thread_started_reason", ar_thread_started_reason_names, 5 };
 static const char *const ar_turn_completed_status_names[] = { NULL, "completed" };
@@ -186,6 +192,14 @@ static const char *const ar_channel_permission_returned_source_names[] = { NULL,
 const struct ar_enum_desc ar_channel_permission_returned_source_desc = { "channel_permission_returned_source", ar_channel_permission_returned_source_names, 5 };
 static const char *const ar_benchmark_trial_failed_failure_kind_names[] = { NULL, "failure", "timeout", "blocked", "verifier_error", "environment" };
 const struct ar_enum_desc ar_benchmark_trial_failed_failure_kind_desc = { "benchmark_trial_failed_failure_kind", ar_benchmark_trial_failed_failure_kind_names, 6 };
+static const char *const ar_checkpoint_started_phase_names[] = { NULL, "start", "end" };
+const struct ar_enum_desc ar_checkpoint_started_phase_desc = { "checkpoint_started_phase", ar_checkpoint_started_phase_names, 3 };
+static const char *const ar_checkpoint_created_phase_names[] = { NULL, "start", "end" };
+const struct ar_enum_desc ar_checkpoint_created_phase_desc = { "checkpoint_created_phase", ar_checkpoint_created_phase_names, 3 };
+static const char *const ar_checkpoint_failed_phase_names[] = { NULL, "start", "end", "restore" };
+const struct ar_enum_desc ar_checkpoint_failed_phase_desc = { "checkpoint_failed_phase", ar_checkpoint_failed_phase_names, 4 };
+static const char *const ar_checkpoint_expired_reason_names[] = { NULL, "count", "age" };
+const struct ar_enum_desc ar_checkpoint_expired_reason_desc = { "checkpoint_expired_reason", ar_checkpoint_expired_reason_names, 3 };
 static const char *const ar_submit_turn_busy_policy_names[] = { NULL, "reject", "queue", "interrupt", "rollback" };
 const struct ar_enum_desc ar_submit_turn_busy_policy_desc = { "submit_turn_busy_policy", ar_submit_turn_busy_policy_names, 5 };
 static const char *const ar_interrupt_turn_queue_policy_names[] = { NULL, "preserve", "clear" };
@@ -260,6 +274,8 @@ static const char *const ar_list_workspaces_status_names[] = { NULL, "active", "
 const struct ar_enum_desc ar_list_workspaces_status_desc = { "list_workspaces_status", ar_list_workspaces_status_names, 4 };
 static const char *const ar_archive_workspace_result_names[] = { NULL, "archived", "no_op" };
 const struct ar_enum_desc ar_archive_workspace_result_desc = { "archive_workspace_result", ar_archive_workspace_result_names, 3 };
+static const char *const ar_restore_checkpoint_phase_names[] = { NULL, "start", "end" };
+const struct ar_enum_desc ar_restore_checkpoint_phase_desc = { "restore_checkpoint_phase", ar_restore_checkpoint_phase_names, 3 };
 
 static const struct ar_field_desc ar_shape_offered_tool_fields[] = {
 	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_offered_tool, name), NULL, { 0, false },
@@ -1854,6 +1870,46 @@ static const struct ar_field_desc ar_shape_workspace_item_fields[] = {
 	  "Why it is not.", NULL },
 };
 const struct ar_struct_desc ar_shape_workspace_item_desc = { ar_shape_workspace_item_fields, 6, sizeof(struct ar_shape_workspace_item), NULL, 0, true, offsetof(struct ar_shape_workspace_item, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_checkpoint_record_fields[] = {
+	{ "checkpointId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_checkpoint_record, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint.", NULL },
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_checkpoint_record, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+	{ "phase", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_checkpoint_record, phase), &ar_checkpoint_record_phase_desc, { 0, false },
+	  "Before the first change of a turn, after its end, or before a restore.", NULL },
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_checkpoint_record, status), &ar_checkpoint_record_status_desc, { 0, false },
+	  "Whether it can be restored.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_checkpoint_record, thread_id), NULL, { 0, false },
+	  "Thread of the turn.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_checkpoint_record, turn_id), NULL, { 0, false },
+	  "The turn.", NULL },
+	{ "tree", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_checkpoint_record, tree), NULL, { 0, false },
+	  "The state of the files: equal if and only if the files are.", NULL },
+	{ "files", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_checkpoint_record, files), NULL, { 0, false },
+	  "Files in it; absent before a restore.", NULL },
+	{ "bytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_checkpoint_record, bytes), NULL, { 0, false },
+	  "Their size.", NULL },
+	{ "leftOut", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_checkpoint_record, left_out), NULL, { 0, false },
+	  "Files that are not in it: too large, or not regular.", NULL },
+	{ "targetId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_checkpoint_record, target_id), NULL, { 0, false },
+	  "Before a restore: the checkpoint that was restored.", NULL },
+	{ "message", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_checkpoint_record, message), NULL, { 0, false },
+	  "Why it failed.", NULL },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_checkpoint_record, sequence), NULL, { 0, false },
+	  "Sequence of its first fact.", NULL },
+	{ "createdAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_checkpoint_record, created_at), NULL, { 0, false },
+	  "When it was begun.", NULL },
+};
+const struct ar_struct_desc ar_shape_checkpoint_record_desc = { ar_shape_checkpoint_record_fields, 14, sizeof(struct ar_shape_checkpoint_record), NULL, 0, true, offsetof(struct ar_shape_checkpoint_record, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_file_change_fields[] = {
+	{ "path", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_file_change, path), NULL, { 0, false },
+	  "Path, relative to the folder of the workspace.", NULL },
+	{ "change", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_file_change, change), &ar_file_change_change_desc, { 0, false },
+	  "How.", NULL },
+};
+const struct ar_struct_desc ar_shape_file_change_desc = { ar_shape_file_change_fields, 2, sizeof(struct ar_shape_file_change), NULL, 0, true, offsetof(struct ar_shape_file_change, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_input_snapshot_fields[] = {
 	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_input_snapshot, input_ref), NULL, { 0, false },
@@ -3844,6 +3900,80 @@ static const struct ar_field_desc ar_ev_workspace_inspected_fields[] = {
 	  "Instructions for the model from now on.", &ar_shape_workspace_instructions_desc },
 	{ "itemsDigest", AR_F_STRING, true, false, false, 0, 71, offsetof(struct ar_ev_workspace_inspected, items_digest), NULL, { 0, false },
 	  "Digest of all items.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_checkpoint_started_fields[] = {
+	{ "checkpointId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_checkpoint_started, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint.", NULL },
+	{ "phase", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_started, phase), &ar_checkpoint_started_phase_desc, { 0, false },
+	  "Before the first change of the turn, or after its end.", NULL },
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_checkpoint_started, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_checkpoint_created_fields[] = {
+	{ "checkpointId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_checkpoint_created, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint.", NULL },
+	{ "phase", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_created, phase), &ar_checkpoint_created_phase_desc, { 0, false },
+	  "Before the first change of the turn, or after its end.", NULL },
+	{ "tree", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_checkpoint_created, tree), NULL, { 0, false },
+	  "The state of the files: equal if and only if the files are.", NULL },
+	{ "files", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_created, files), NULL, { 0, false },
+	  "Files in it.", NULL },
+	{ "bytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_created, bytes), NULL, { 0, false },
+	  "Their size.", NULL },
+	{ "leftOut", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_created, left_out), NULL, { 0, false },
+	  "Files that are not in it: too large, or not regular.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_checkpoint_failed_fields[] = {
+	{ "checkpointId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_checkpoint_failed, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint.", NULL },
+	{ "phase", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_failed, phase), &ar_checkpoint_failed_phase_desc, { 0, false },
+	  "What it was for.", NULL },
+	{ "category", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_checkpoint_failed, category), NULL, { 0, false },
+	  "interrupted, cancelled, unavailable, timeout, error.", NULL },
+	{ "message", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_ev_checkpoint_failed, message), NULL, { 0, false },
+	  "Why, and what to do.", NULL },
+	{ "tree", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_checkpoint_failed, tree), NULL, { 0, false },
+	  "Of a restore: the state of the files before, if it was kept.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_checkpoint_restoring_fields[] = {
+	{ "checkpointId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_checkpoint_restoring, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint of the state before, which is made first.", NULL },
+	{ "targetId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_checkpoint_restoring, target_id), NULL, { 0, false },
+	  "The checkpoint that is restored.", NULL },
+	{ "tree", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_checkpoint_restoring, tree), NULL, { 0, false },
+	  "Its state of the files.", NULL },
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_checkpoint_restoring, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_checkpoint_restoring, actor), NULL, { 0, false },
+	  "Who asked for it.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_checkpoint_restoring, reason), NULL, { 0, false },
+	  "Why.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_checkpoint_restored_fields[] = {
+	{ "checkpointId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_checkpoint_restored, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint of the state before: restoring it takes this back.", NULL },
+	{ "targetId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_checkpoint_restored, target_id), NULL, { 0, false },
+	  "The checkpoint that was restored.", NULL },
+	{ "before", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_checkpoint_restored, before), NULL, { 0, false },
+	  "The state of the files before.", NULL },
+	{ "files", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_restored, files), NULL, { 0, false },
+	  "Files that were changed, added or deleted.", NULL },
+	{ "changesRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_checkpoint_restored, changes_ref), NULL, { 0, false },
+	  "Where their list is stored, an array of {path, change}; absent if it is too long.", NULL },
+	{ "cut", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_restored, cut), NULL, { 0, false },
+	  "The list is not complete.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_checkpoint_expired_fields[] = {
+	{ "checkpointIds", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_ev_checkpoint_expired, checkpoint_ids), NULL, { 0, false },
+	  "The checkpoints.", NULL },
+	{ "reason", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_expired, reason), &ar_checkpoint_expired_reason_desc, { 0, false },
+	  "There are more than are kept, or they are older.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
@@ -5850,6 +5980,75 @@ static const struct ar_field_desc ar_cmd_inspect_workspace_out_fields[] = {
 	  "Digest of them, for update_workspace.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_list_checkpoints_in_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_list_checkpoints_in, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_list_checkpoints_in, thread_id), NULL, { 0, false },
+	  "Only those of this thread.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_list_checkpoints_in, turn_id), NULL, { 0, false },
+	  "Only those of this turn.", NULL },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_checkpoints_in, cursor), NULL, { 0, false },
+	  "nextCursor of the previous page.", NULL },
+	{ "limit", AR_F_INT, false, false, false, 0, 1000, offsetof(struct ar_cmd_list_checkpoints_in, limit), NULL, { 0, false },
+	  "Most records to return.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_list_checkpoints_out_fields[] = {
+	{ "checkpoints", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_checkpoints_out, checkpoints), NULL, { 0, false },
+	  "Their records.", &ar_shape_checkpoint_record_desc },
+	{ "nextCursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_checkpoints_out, next_cursor), NULL, { 0, false },
+	  "Cursor of the next page; absent at the end.", NULL },
+	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_list_checkpoints_out, as_of_sequence), NULL, { 0, false },
+	  "Sequence up to which the answer is valid.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_diff_checkpoints_in_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_diff_checkpoints_in, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "from", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_diff_checkpoints_in, from), NULL, { 0, false },
+	  "A checkpoint, or a turn: the state at its start.", NULL },
+	{ "to", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_diff_checkpoints_in, to), NULL, { 0, false },
+	  "A checkpoint, or a turn: the state at its end. Without it the files as they are now.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_diff_checkpoints_out_fields[] = {
+	{ "from", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_cmd_diff_checkpoints_out, from), NULL, { 0, false },
+	  "State of the files that was compared.", NULL },
+	{ "to", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_diff_checkpoints_out, to), NULL, { 0, false },
+	  "With which state; absent: with the files as they are now.", NULL },
+	{ "changes", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_diff_checkpoints_out, changes), NULL, { 0, false },
+	  "Files that differ.", &ar_shape_file_change_desc },
+	{ "diff", AR_F_STRING, true, false, false, 0, 2097152, offsetof(struct ar_cmd_diff_checkpoints_out, diff), NULL, { 0, false },
+	  "The difference as unified text.", NULL },
+	{ "cut", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_diff_checkpoints_out, cut), NULL, { 0, false },
+	  "Changes or diff are not complete.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_restore_checkpoint_in_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_restore_checkpoint_in, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "checkpointId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_restore_checkpoint_in, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint; or turnId.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_restore_checkpoint_in, turn_id), NULL, { 0, false },
+	  "The turn whose checkpoint it is.", NULL },
+	{ "phase", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_restore_checkpoint_in, phase), &ar_restore_checkpoint_phase_desc, { 0, false },
+	  "Of the turn: which one; without it, start.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_restore_checkpoint_in, reason), NULL, { 0, false },
+	  "Why.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_restore_checkpoint_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+static const uint64_t ar_cmd_restore_checkpoint_in_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 };
+
+static const struct ar_field_desc ar_cmd_restore_checkpoint_out_fields[] = {
+	{ "checkpointId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_restore_checkpoint_out, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint of the state before; facts name it.", NULL },
+	{ "targetId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_restore_checkpoint_out, target_id), NULL, { 0, false },
+	  "The checkpoint that is restored.", NULL },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_restore_checkpoint_out, sequence), NULL, { 0, false },
+	  "Sequence of the checkpoint.restoring fact; its end follows.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -6578,6 +6777,30 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "The files of a trusted workspace bring something else than before; before the first request of a turn.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_workspace_inspected_fields, 2, sizeof(struct ar_ev_workspace_inspected), NULL, 0, false, 0, 0 } },
+	[AR_EV_CHECKPOINT_STARTED] = { AR_EV_CHECKPOINT_STARTED, "checkpoint.started", "checkpoint",
+	  "A checkpoint of the workspace is about to be made; calls that may change files wait for the one at the start of their turn.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_checkpoint_started_fields, 3, sizeof(struct ar_ev_checkpoint_started), NULL, 0, false, 0, 0 } },
+	[AR_EV_CHECKPOINT_CREATED] = { AR_EV_CHECKPOINT_CREATED, "checkpoint.created", "checkpoint",
+	  "The files of the workspace are kept as they are.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_checkpoint_created_fields, 6, sizeof(struct ar_ev_checkpoint_created), NULL, 0, false, 0, 0 } },
+	[AR_EV_CHECKPOINT_FAILED] = { AR_EV_CHECKPOINT_FAILED, "checkpoint.failed", "checkpoint",
+	  "A checkpoint could not be made, or not be restored; work goes on without it.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_checkpoint_failed_fields, 5, sizeof(struct ar_ev_checkpoint_failed), NULL, 0, false, 0, 0 } },
+	[AR_EV_CHECKPOINT_RESTORING] = { AR_EV_CHECKPOINT_RESTORING, "checkpoint.restoring", "checkpoint",
+	  "The files of the workspace are about to be made as a checkpoint has them.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_checkpoint_restoring_fields, 6, sizeof(struct ar_ev_checkpoint_restoring), NULL, 0, false, 0, 0 } },
+	[AR_EV_CHECKPOINT_RESTORED] = { AR_EV_CHECKPOINT_RESTORED, "checkpoint.restored", "checkpoint",
+	  "The files of the workspace are as the checkpoint has them.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_checkpoint_restored_fields, 6, sizeof(struct ar_ev_checkpoint_restored), NULL, 0, false, 0, 0 } },
+	[AR_EV_CHECKPOINT_EXPIRED] = { AR_EV_CHECKPOINT_EXPIRED, "checkpoint.expired", "checkpoint",
+	  "Checkpoints are no longer kept.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_checkpoint_expired_fields, 2, sizeof(struct ar_ev_checkpoint_expired), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
@@ -7245,6 +7468,30 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_UNAVAILABLE }, 2,
 	  NULL, 0, 200, "/v1/workspaces/{workspaceId}/items", "extension (workspaceId without a verb)" },
+	[AR_CMD_LIST_CHECKPOINTS] = { AR_CMD_LIST_CHECKPOINTS, "list_checkpoints",
+	  "List checkpoints of a session, newest first: states of the files of its workspace at the start and the end of turns.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_list_checkpoints_in_fields, 5, sizeof(struct ar_cmd_list_checkpoints_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_list_checkpoints_out_fields, 3, sizeof(struct ar_cmd_list_checkpoints_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_CURSOR }, 2,
+	  NULL, 0, 200, "/v1/sessions/{sessionId}/checkpoints", "extension (files of a turn can be restored)" },
+	[AR_CMD_DIFF_CHECKPOINTS] = { AR_CMD_DIFF_CHECKPOINTS, "diff_checkpoints",
+	  "Compare two states of the files of a session's workspace.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_diff_checkpoints_in_fields, 3, sizeof(struct ar_cmd_diff_checkpoints_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_diff_checkpoints_out_fields, 5, sizeof(struct ar_cmd_diff_checkpoints_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_CHECKPOINT_NOT_FOUND, AR_ERR_UNAVAILABLE, AR_ERR_TIMEOUT }, 4,
+	  NULL, 0, 200, NULL, "extension (files of a turn can be restored)" },
+	[AR_CMD_RESTORE_CHECKPOINT] = { AR_CMD_RESTORE_CHECKPOINT, "restore_checkpoint",
+	  "Make the files of a session's workspace as a checkpoint has them. The state before is kept as a checkpoint of its own. The end is a fact: checkpoint.restored or checkpoint.failed.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_restore_checkpoint_in_fields, 6, sizeof(struct ar_cmd_restore_checkpoint_in), ar_cmd_restore_checkpoint_in_oneofs, 1, false, 0, 0 },
+	  { ar_cmd_restore_checkpoint_out_fields, 3, sizeof(struct ar_cmd_restore_checkpoint_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_SESSION, 1, { offsetof(struct ar_cmd_restore_checkpoint_in, session_id) }, AR_ERR_NONE,
+	    { "idempotencyKey", offsetof(struct ar_cmd_restore_checkpoint_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_CHECKPOINT_NOT_FOUND, AR_ERR_ACTIVE_TURN, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE }, 5,
+	  (const uint16_t[]){ AR_EV_CHECKPOINT_RESTORING, AR_EV_CHECKPOINT_RESTORED, AR_EV_CHECKPOINT_FAILED }, 3, 202, NULL, "extension (files of a turn can be restored)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -7516,6 +7763,8 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	  "No workspace has this id; list the workspaces or create one." },
 	[AR_ERR_WORKSPACE_ARCHIVED] = { "workspace_archived", 409, -32003, false,
 	  "The workspace is archived and takes no work; use another." },
+	[AR_ERR_CHECKPOINT_NOT_FOUND] = { "checkpoint_not_found", 404, -32002, false,
+	  "No checkpoint has this id, it could not be made, or it is no longer kept; list the checkpoints of the session." },
 };
 
 const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {
@@ -7596,6 +7845,12 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_CHANNEL_PERMISSION_FORWARDED,
 	AR_EV_CHANNEL_PERMISSION_RETURNED,
 	AR_EV_CHANNEL_RESUMED,
+	AR_EV_CHECKPOINT_CREATED,
+	AR_EV_CHECKPOINT_EXPIRED,
+	AR_EV_CHECKPOINT_FAILED,
+	AR_EV_CHECKPOINT_RESTORED,
+	AR_EV_CHECKPOINT_RESTORING,
+	AR_EV_CHECKPOINT_STARTED,
 	AR_EV_CONTEXT_COMPACTION_COMPLETED,
 	AR_EV_CONTEXT_COMPACTION_FAILED,
 	AR_EV_CONTEXT_COMPACTION_STARTED,

@@ -145,6 +145,12 @@ enum ar_event_type {
 	AR_EV_WORKSPACE_ARCHIVED = 132,
 	AR_EV_WORKSPACE_BOUND = 133,
 	AR_EV_WORKSPACE_INSPECTED = 134,
+	AR_EV_CHECKPOINT_STARTED = 135,
+	AR_EV_CHECKPOINT_CREATED = 136,
+	AR_EV_CHECKPOINT_FAILED = 137,
+	AR_EV_CHECKPOINT_RESTORING = 138,
+	AR_EV_CHECKPOINT_RESTORED = 139,
+	AR_EV_CHECKPOINT_EXPIRED = 140,
 	AR_EV_COUNT,
 };
 
@@ -260,6 +266,9 @@ enum ar_command {
 	AR_CMD_UPDATE_WORKSPACE = 81,
 	AR_CMD_ARCHIVE_WORKSPACE = 82,
 	AR_CMD_INSPECT_WORKSPACE = 83,
+	AR_CMD_LIST_CHECKPOINTS = 84,
+	AR_CMD_DIFF_CHECKPOINTS = 85,
+	AR_CMD_RESTORE_CHECKPOINT = 86,
 	AR_CMD_COUNT,
 };
 
@@ -313,7 +322,8 @@ enum ar_target_kind {
 	X(SEE_ACTION, see_action) \
 	X(CREATE_WORKSPACE, create_workspace) \
 	X(UPDATE_WORKSPACE, update_workspace) \
-	X(ARCHIVE_WORKSPACE, archive_workspace)
+	X(ARCHIVE_WORKSPACE, archive_workspace) \
+	X(RESTORE_CHECKPOINT, restore_checkpoint)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -472,6 +482,7 @@ enum ar_error_code {
 	AR_ERR_ARTIFACT_NOT_FOUND = 126,
 	AR_ERR_WORKSPACE_NOT_FOUND = 127,
 	AR_ERR_WORKSPACE_ARCHIVED = 128,
+	AR_ERR_CHECKPOINT_NOT_FOUND = 129,
 	AR_ERR_COUNT,
 };
 
@@ -798,6 +809,24 @@ enum ar_artifact_record_state {
 	AR_ARTIFACT_RECORD_STATE_UNAVAILABLE = 2,
 	AR_ARTIFACT_RECORD_STATE_DELETED = 3,
 	AR_ARTIFACT_RECORD_STATE_UNKNOWN = 4,
+};
+
+enum ar_checkpoint_record_phase {
+	AR_CHECKPOINT_RECORD_PHASE_START = 1,
+	AR_CHECKPOINT_RECORD_PHASE_END = 2,
+	AR_CHECKPOINT_RECORD_PHASE_RESTORE = 3,
+};
+
+enum ar_checkpoint_record_status {
+	AR_CHECKPOINT_RECORD_STATUS_PENDING = 1,
+	AR_CHECKPOINT_RECORD_STATUS_AVAILABLE = 2,
+	AR_CHECKPOINT_RECORD_STATUS_FAILED = 3,
+};
+
+enum ar_file_change_change {
+	AR_FILE_CHANGE_CHANGE_ADDED = 1,
+	AR_FILE_CHANGE_CHANGE_CHANGED = 2,
+	AR_FILE_CHANGE_CHANGE_DELETED = 3,
 };
 
 enum ar_thread_started_reason {
@@ -1247,6 +1276,27 @@ enum ar_benchmark_trial_failed_failure_kind {
 	AR_BENCHMARK_TRIAL_FAILED_FAILURE_KIND_ENVIRONMENT = 5,
 };
 
+enum ar_checkpoint_started_phase {
+	AR_CHECKPOINT_STARTED_PHASE_START = 1,
+	AR_CHECKPOINT_STARTED_PHASE_END = 2,
+};
+
+enum ar_checkpoint_created_phase {
+	AR_CHECKPOINT_CREATED_PHASE_START = 1,
+	AR_CHECKPOINT_CREATED_PHASE_END = 2,
+};
+
+enum ar_checkpoint_failed_phase {
+	AR_CHECKPOINT_FAILED_PHASE_START = 1,
+	AR_CHECKPOINT_FAILED_PHASE_END = 2,
+	AR_CHECKPOINT_FAILED_PHASE_RESTORE = 3,
+};
+
+enum ar_checkpoint_expired_reason {
+	AR_CHECKPOINT_EXPIRED_REASON_COUNT = 1,
+	AR_CHECKPOINT_EXPIRED_REASON_AGE = 2,
+};
+
 enum ar_submit_turn_busy_policy {
 	AR_SUBMIT_TURN_BUSY_POLICY_REJECT = 1,
 	AR_SUBMIT_TURN_BUSY_POLICY_QUEUE = 2,
@@ -1451,6 +1501,11 @@ enum ar_list_workspaces_status {
 enum ar_archive_workspace_result {
 	AR_ARCHIVE_WORKSPACE_RESULT_ARCHIVED = 1,
 	AR_ARCHIVE_WORKSPACE_RESULT_NO_OP = 2,
+};
+
+enum ar_restore_checkpoint_phase {
+	AR_RESTORE_CHECKPOINT_PHASE_START = 1,
+	AR_RESTORE_CHECKPOINT_PHASE_END = 2,
 };
 
 enum ar_field_kind {
@@ -3137,6 +3192,40 @@ struct ar_shape_workspace_item_list {
 	size_t count;
 };
 
+struct ar_shape_checkpoint_record { /* checkpoint_record */
+	struct ar_str checkpoint_id; /* string */
+	struct ar_str workspace_id; /* string */
+	int phase; /* enum */
+	int status; /* enum */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str tree; /* string? */
+	struct ar_opt_int files; /* int? */
+	struct ar_opt_int bytes; /* int? */
+	struct ar_opt_int left_out; /* int? */
+	struct ar_str target_id; /* string? */
+	struct ar_str message; /* string? */
+	int64_t sequence; /* int */
+	ar_usec created_at; /* time */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_checkpoint_record_list {
+	const struct ar_shape_checkpoint_record *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_file_change { /* file_change */
+	struct ar_str path; /* string */
+	int change; /* enum */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_file_change_list {
+	const struct ar_shape_file_change *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_input_snapshot { /* input_snapshot */
 	struct ar_str input_ref; /* ref? */
 	struct ar_str workspace_id; /* string? */
@@ -4367,6 +4456,52 @@ struct ar_ev_workspace_bound { /* workspace.bound */
 struct ar_ev_workspace_inspected { /* workspace.inspected */
 	const struct ar_shape_workspace_instructions *instructions; /* object */
 	struct ar_str items_digest; /* string */
+};
+
+struct ar_ev_checkpoint_started { /* checkpoint.started */
+	struct ar_str checkpoint_id; /* string */
+	int phase; /* enum */
+	struct ar_str workspace_id; /* string */
+};
+
+struct ar_ev_checkpoint_created { /* checkpoint.created */
+	struct ar_str checkpoint_id; /* string */
+	int phase; /* enum */
+	struct ar_str tree; /* string */
+	int64_t files; /* int */
+	int64_t bytes; /* int */
+	int64_t left_out; /* int */
+};
+
+struct ar_ev_checkpoint_failed { /* checkpoint.failed */
+	struct ar_str checkpoint_id; /* string */
+	int phase; /* enum */
+	struct ar_str category; /* string */
+	struct ar_str message; /* string */
+	struct ar_str tree; /* string? */
+};
+
+struct ar_ev_checkpoint_restoring { /* checkpoint.restoring */
+	struct ar_str checkpoint_id; /* string */
+	struct ar_str target_id; /* string */
+	struct ar_str tree; /* string */
+	struct ar_str workspace_id; /* string */
+	struct ar_str actor; /* string */
+	struct ar_str reason; /* string? */
+};
+
+struct ar_ev_checkpoint_restored { /* checkpoint.restored */
+	struct ar_str checkpoint_id; /* string */
+	struct ar_str target_id; /* string */
+	struct ar_str before; /* string */
+	int64_t files; /* int */
+	struct ar_str changes_ref; /* ref? */
+	struct ar_opt_bool cut; /* bool? */
+};
+
+struct ar_ev_checkpoint_expired { /* checkpoint.expired */
+	struct ar_texts checkpoint_ids; /* array */
+	int reason; /* enum */
 };
 
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
@@ -5609,6 +5744,49 @@ struct ar_cmd_inspect_workspace_out { /* inspect_workspace, result */
 	struct ar_str items_digest; /* string */
 };
 
+struct ar_cmd_list_checkpoints_in { /* list_checkpoints, input */
+	struct ar_str session_id; /* string */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int limit; /* int? */
+};
+
+struct ar_cmd_list_checkpoints_out { /* list_checkpoints, result */
+	struct ar_shape_checkpoint_record_list checkpoints; /* array */
+	struct ar_str next_cursor; /* string? */
+	int64_t as_of_sequence; /* int */
+};
+
+struct ar_cmd_diff_checkpoints_in { /* diff_checkpoints, input */
+	struct ar_str session_id; /* string */
+	struct ar_str from; /* string */
+	struct ar_str to; /* string? */
+};
+
+struct ar_cmd_diff_checkpoints_out { /* diff_checkpoints, result */
+	struct ar_str from; /* string */
+	struct ar_str to; /* string? */
+	struct ar_shape_file_change_list changes; /* array */
+	struct ar_str diff; /* string */
+	bool cut; /* bool */
+};
+
+struct ar_cmd_restore_checkpoint_in { /* restore_checkpoint, input */
+	struct ar_str session_id; /* string */
+	struct ar_str checkpoint_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	int phase; /* enum? */
+	struct ar_str reason; /* string? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_restore_checkpoint_out { /* restore_checkpoint, result */
+	struct ar_str checkpoint_id; /* string */
+	struct ar_str target_id; /* string */
+	int64_t sequence; /* int */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -5637,6 +5815,9 @@ extern const struct ar_enum_desc ar_action_record_on_timeout_desc;
 extern const struct ar_enum_desc ar_setting_row_origin_desc;
 extern const struct ar_enum_desc ar_artifact_record_change_desc;
 extern const struct ar_enum_desc ar_artifact_record_state_desc;
+extern const struct ar_enum_desc ar_checkpoint_record_phase_desc;
+extern const struct ar_enum_desc ar_checkpoint_record_status_desc;
+extern const struct ar_enum_desc ar_file_change_change_desc;
 extern const struct ar_enum_desc ar_thread_started_reason_desc;
 extern const struct ar_enum_desc ar_turn_completed_status_desc;
 extern const struct ar_enum_desc ar_turn_failed_status_desc;
@@ -5700,6 +5881,10 @@ extern const struct ar_enum_desc ar_channel_message_direction_desc;
 extern const struct ar_enum_desc ar_channel_permission_returned_deciding_side_desc;
 extern const struct ar_enum_desc ar_channel_permission_returned_source_desc;
 extern const struct ar_enum_desc ar_benchmark_trial_failed_failure_kind_desc;
+extern const struct ar_enum_desc ar_checkpoint_started_phase_desc;
+extern const struct ar_enum_desc ar_checkpoint_created_phase_desc;
+extern const struct ar_enum_desc ar_checkpoint_failed_phase_desc;
+extern const struct ar_enum_desc ar_checkpoint_expired_reason_desc;
 extern const struct ar_enum_desc ar_submit_turn_busy_policy_desc;
 extern const struct ar_enum_desc ar_interrupt_turn_queue_policy_desc;
 extern const struct ar_enum_desc ar_interrupt_turn_result_desc;
@@ -5737,6 +5922,7 @@ extern const struct ar_enum_desc ar_list_audit_outcome_desc;
 extern const struct ar_enum_desc ar_list_audit_format_desc;
 extern const struct ar_enum_desc ar_list_workspaces_status_desc;
 extern const struct ar_enum_desc ar_archive_workspace_result_desc;
+extern const struct ar_enum_desc ar_restore_checkpoint_phase_desc;
 extern const struct ar_struct_desc ar_shape_offered_tool_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;
 extern const struct ar_struct_desc ar_shape_turn_options_desc;
@@ -5842,6 +6028,8 @@ extern const struct ar_struct_desc ar_shape_token_record_desc;
 extern const struct ar_struct_desc ar_shape_setting_row_desc;
 extern const struct ar_struct_desc ar_shape_artifact_record_desc;
 extern const struct ar_struct_desc ar_shape_workspace_item_desc;
+extern const struct ar_struct_desc ar_shape_checkpoint_record_desc;
+extern const struct ar_struct_desc ar_shape_file_change_desc;
 extern const struct ar_struct_desc ar_shape_input_snapshot_desc;
 extern const struct ar_struct_desc ar_shape_read_model_repair_desc;
 extern const struct ar_struct_desc ar_shape_environment_sandbox_desc;

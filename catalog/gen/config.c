@@ -352,6 +352,12 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "workspaces.dir", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_WORKSPACES_DIR", false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, workspaces.dir),
 	  "Directory in which folders of workspaces are made for callers that name none, mode 0700; not in the data directory. On a cluster it must be the same file system on all nodes. If it is empty, the server has no workspaces." },
+	{ "workspaces.checkpoints", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "100", NULL, false, false, false, 0, 1000, NULL, false, false,
+	  offsetof(struct ar_config, workspaces.checkpoints),
+	  "Checkpoints kept per session: states of the files of its workspace at the start and the end of turns; 0 makes none." },
+	{ "workspaces.checkpoint_days", AR_CONFIG_INT, AR_CONFIG_UNIT_DAYS, "30", NULL, false, false, false, 0, 3650, NULL, false, false,
+	  offsetof(struct ar_config, workspaces.checkpoint_days),
+	  "Days after which a checkpoint is no longer kept; 0 keeps them by their number alone." },
 	{ "tools.timeout_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "120000", NULL, false, false, false, 1, 86400000, NULL, false, false,
 	  offsetof(struct ar_config, tools.timeout_ms),
 	  "Longest time for one tool call without its own limit." },
@@ -464,7 +470,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats),
 	  "How often the same call with the same arguments and the same answer may repeat in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 145;
+const size_t ar_config_key_count = 147;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

@@ -327,6 +327,8 @@ struct ar_config_tools {
 
 struct ar_config_workspaces {
 	const char *dir;
+	int64_t checkpoints;
+	int64_t checkpoint_days;
 };
 
 struct ar_config_process {

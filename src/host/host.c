@@ -216,6 +216,7 @@ static void read_policy(struct ar_host *r, const struct ar_config *c)
 		.tool_ms = c->tools.timeout_ms,
 		.process_output_bytes = c->process.max_output_bytes,
 		.process_grace_ms = c->process.grace_ms,
+		.checkpoint_days = c->workspaces.checkpoint_days,
 		.tool_parallel = c->tools.max_parallel,
 		.tool_result_bytes = c->tools.max_result_bytes,
 		.is_workspace_shared = c->tools.workspace_shared_by_tenants,
@@ -263,6 +264,15 @@ static void on_lost_write(void *arg, struct ar_str session, struct ar_str what)
 	ar_lost_writes_say(&((struct ar_host *)arg)->lost_writes, session, what, clock->mono(clock));
 }
 
+static void open_workspaces(struct ar_host *r, const struct ar_config *c)
+{
+	if (!*c->workspaces.dir)
+		return;
+	ar_host_inspector_open(r->loop, c->context.instructions, r->redactor, &r->inspector);
+	r->policy.inspects_workspaces = true;
+	r->policy.checkpoints = r->checkpoints ? c->workspaces.checkpoints : 0;
+}
+
 static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -272,15 +282,12 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		return err->status;
 	if (r->hooks.count > 0)
 		r->hook_runner = ar_hook_runner_open(r->loop);
-	if (*c->workspaces.dir) {
-		ar_host_inspector_open(r->loop, c->context.instructions, r->redactor, &r->inspector);
-		r->policy.inspects_workspaces = true;
-	}
 	r->tools.redactor = r->redactor;
 	r->tools.log = r->processes.log = r->access.log = &r->start->log;
 	if (ar_tools_open(r->loop, c, &r->policy, &r->arena, &r->tools, err) != AR_OK ||
 	    ar_host_processes_open(r->loop, c, r->tools.sandbox, &r->processes, err) != AR_OK)
 		return err->status;
+	open_workspaces(r, c);
 	if (r->start->open_tools)
 		ar_toolbox_add(r->tools.box, r->start->open_tools(r->start->arg));
 	r->follow = ar_follow_new(&(struct ar_follow_options){ .store = r->store,
@@ -301,6 +308,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		.handlers = r->hooks.handlers,
 		.handler_count = r->hooks.count,
 		.inspector = &r->inspector.port,
+		.checkpoints = r->checkpoints,
 		.redactor = r->redactor,
 		.redact_inputs = c->redact.inputs,
 		.metrics = r->metrics,
@@ -669,6 +677,8 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	ar_host_access_close(&r->access);
 	if (r->hook_runner)
 		r->hook_runner->v->close(r->hook_runner);
+	if (r->checkpoints)
+		r->checkpoints->v->close(r->checkpoints);
 	ar_tools_close(&r->tools);
 	ar_host_processes_close(&r->processes);
 	uv_run(r->loop, UV_RUN_NOWAIT);

@@ -53,6 +53,7 @@ struct ar_host {
 	struct ar_host_processes processes;
 	struct ar_host_folders folders;
 	struct ar_host_inspector inspector; /* with workspaces.dir */
+	struct ar_checkpoints *checkpoints; /* of workspaces; NULL: none are made */
 	struct ar_engine *engine;
 	struct ar_control *control;
 	struct ar_host_access access;

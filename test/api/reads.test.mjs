@@ -7,10 +7,10 @@ import { isOfficialType, validateCommandResult, validateSnapshot } from '../lib/
 
 const NOBODY = `sess_${'0'.repeat(26)}`;
 const BUILT = ['ack_events', 'append_task_progress', 'archive_task', 'archive_workspace', 'cancel_task', 'compact_thread', 'complete_task', 'connect_channel',
-	'create_session', 'create_task', 'create_token', 'create_workspace', 'evaluate_permission', 'explain', 'fail_task', 'fork_thread', 'get_artifact', 'get_execution_environment',
-	'get_session', 'get_settings', 'get_task', 'get_thread_read', 'get_tool_inventory', 'get_workspace', 'inspect_workspace', 'interrupt_turn', 'link_tasks', 'list_actions', 'list_artifacts', 'list_audit', 'list_sessions', 'list_tasks',
+	'create_session', 'create_task', 'create_token', 'create_workspace', 'diff_checkpoints', 'evaluate_permission', 'explain', 'fail_task', 'fork_thread', 'get_artifact', 'get_execution_environment',
+	'get_session', 'get_settings', 'get_task', 'get_thread_read', 'get_tool_inventory', 'get_workspace', 'inspect_workspace', 'interrupt_turn', 'link_tasks', 'list_actions', 'list_artifacts', 'list_audit', 'list_checkpoints', 'list_sessions', 'list_tasks',
 	'list_tokens', 'list_workspaces', 'pause_task', 'post_channel_message', 'promote_queued_turn', 'read_output', 'reconnect_channel', 'remove_queued_turn',
-	'report_tool_result', 'resolve_permission', 'respond_action', 'resume_task', 'resume_thread', 'retry_task', 'revoke_token', 'rollback_thread',
+	'report_tool_result', 'resolve_permission', 'respond_action', 'restore_checkpoint', 'resume_task', 'resume_thread', 'retry_task', 'revoke_token', 'rollback_thread',
 	'rotate_token', 'see_action', 'set_policy', 'start_task', 'steer_turn', 'submit_turn', 'subscribe_events', 'terminate_process', 'unlink_tasks',
 	'update_task', 'update_workspace', 'write_process_stdin'];
 

@@ -72,26 +72,17 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 		n.duration_ms = in->tool_done.duration_ms;
 		n.result = in->tool_done.result;
 		break;
-	case AR_IN_HOOK_DONE:
-		n.body = in->hook_done;
-		break;
 	case AR_IN_TOOL_ASKED:
 		n.body = asked_from(in, a);
 		break;
+	case AR_IN_HOOK_DONE:
 	case AR_IN_PROCESS_READY:
-		n.body = in->process_ready;
-		break;
 	case AR_IN_PROCESS_REPORT:
-		n.body = in->process_report;
-		break;
 	case AR_IN_PROCESS_END:
-		n.body = in->process_end;
-		break;
 	case AR_IN_ACCESS:
-		n.body = in->access;
-		break;
 	case AR_IN_REPAIR:
-		n.body = in->repair;
+	case AR_IN_CHECKPOINT_DONE:
+		n.body = in->hook_done; /* all of them are one pointer */
 		break;
 	case AR_IN_INSPECTED:
 		n.subject = in->inspected.turn;
@@ -151,6 +142,7 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 	case AR_IN_PROCESS_END:
 	case AR_IN_ACCESS:
 	case AR_IN_REPAIR:
+	case AR_IN_CHECKPOINT_DONE:
 		in->hook_done = n->body; /* all of them are one pointer */
 		break;
 	case AR_IN_INSPECTED:
@@ -260,6 +252,13 @@ static struct ar_neutral_effect body_of(const struct ar_effect *e)
 						   .grace_ms = e->process_end.grace_ms };
 	case AR_EFFECT_PROCESS_FORGET:
 		return (struct ar_neutral_effect){ .handle = e->process_forget };
+	case AR_EFFECT_CHECKPOINT:
+		return (struct ar_neutral_effect){ .subject = e->checkpoint.id,
+						   .number = (int64_t)e->checkpoint.kind,
+						   .handle = e->checkpoint.tree,
+						   .at = e->checkpoint.deadline };
+	case AR_EFFECT_CHECKPOINT_CANCEL:
+		return (struct ar_neutral_effect){ .subject = e->checkpoint_cancel };
 	case AR_EFFECT_INSPECT:
 		return (struct ar_neutral_effect){ .turn = e->inspect.turn, .subject = e->inspect.folder };
 	}

@@ -44,7 +44,7 @@ static void write_input(struct sim *s, struct ar_jw *w, struct ar_str text, unsi
 
 struct wish {
 	struct ar_str session_key, thread, turn, key;
-	bool wants_thread, has_options;
+	bool wants_thread, has_options, has_workspace;
 	unsigned form, busy;
 };
 
@@ -58,10 +58,14 @@ static struct ar_str write_submit(struct sim *s, const struct wish *x, struct ar
 	ar_jw_open(&w);
 	if (!ar_str_absent(x->session_key))
 		session_member(s, &w, x->session_key);
-	if (ar_str_absent(x->thread))
-		ar_jw_mraw(&w, "createPolicy",
-			   x->wants_thread ? AR_STR("{\"thread\":\"new\"}")
-					   : AR_STR("{\"title\":\"A simulated session\"}"));
+	if (ar_str_absent(x->thread)) {
+		ar_jw_key(&w, "createPolicy");
+		ar_jw_open(&w);
+		ar_jw_mstr(&w, x->wants_thread ? "thread" : "title",
+			   x->wants_thread ? AR_STR("new") : AR_STR("A simulated session"));
+		ar_jw_mstr(&w, "workspaceId", x->has_workspace ? s->workspace : AR_STR_NONE);
+		ar_jw_close(&w);
+	}
 	ar_jw_mstr(&w, "threadId", x->thread);
 	write_input(s, &w, text, x->form);
 	ar_jw_mstr(&w, "turnId", x->turn);
@@ -83,7 +87,8 @@ struct sim_submit *sim_submit_new(struct sim *s)
 	struct wish x = { .form = (unsigned)sim_below(s, 3),
 			  .busy = (unsigned)sim_below(s, s->plan.is_patient ? 4 : 6),
 			  .wants_thread = sim_chance(s, 150),
-			  .has_options = sim_chance(s, 200) };
+			  .has_options = sim_chance(s, 200),
+			  .has_workspace = sim_chance(s, 750) };
 
 	t->number = (unsigned)s->submit_count + 1;
 	x.session_key = choose_session(s, &x.thread);
@@ -419,6 +424,35 @@ static bool compose_terminate(struct sim *s, struct sim_submit *about, struct ar
 	return !ar_str_absent(process);
 }
 
+static bool compose_restore(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_str id = sim_some_checkpoint(s, about->session_key);
+
+	ar_buf_addf(body, "{\"sessionId\":\"sess_%.*s\",\"checkpointId\":\"%.*s\"}",
+		    AR_STR_ARG(about->session_key), AR_STR_ARG(id));
+	return !ar_str_absent(id);
+}
+
+static void judge_restore(struct sim *s, struct sim_submit *about, struct ar_json reply,
+			  struct ar_str text AR_UNUSED)
+{
+	const struct sim_log *log = sim_log_of(s, about->session_key);
+	int64_t at = 0;
+
+	ar_json_i64(ar_json_get(reply, "sequence"), &at);
+	if (at < 1 || (uint64_t)at > log->count || log->facts[at - 1].e.type != AR_EV_CHECKPOINT_RESTORING)
+		sim_fail(s, "a restore is acknowledged without its fact");
+}
+
+static bool compose_diff(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	struct ar_str id = sim_some_checkpoint(s, about->session_key);
+
+	ar_buf_addf(body, "{\"sessionId\":\"sess_%.*s\",\"from\":\"%.*s\"}", AR_STR_ARG(about->session_key),
+		    AR_STR_ARG(id));
+	return !ar_str_absent(id);
+}
+
 const struct sim_ask sim_asks[] = {
 	[SIM_ASK_SUBMIT] = { "submit_turn", AR_CMD_SUBMIT_TURN, compose_submit, judge_submit, 50 },
 	[SIM_ASK_REPEAT] = { "repeat", AR_CMD_SUBMIT_TURN, compose_repeat, judge_repeat, 9 },
@@ -437,5 +471,7 @@ const struct sim_ask sim_asks[] = {
 	{ "list_tasks", AR_CMD_LIST_TASKS, compose_session, judge_read, 2 },
 	{ "write_stdin", AR_CMD_WRITE_PROCESS_STDIN, compose_write, judge_read, 12 },
 	{ "terminate", AR_CMD_TERMINATE_PROCESS, compose_terminate, judge_read, 4 },
+	{ "restore", AR_CMD_RESTORE_CHECKPOINT, compose_restore, judge_restore, 8 },
+	{ "diff", AR_CMD_DIFF_CHECKPOINTS, compose_diff, judge_read, 3 },
 };
 const size_t sim_ask_count = AR_ARRAY_LEN(sim_asks);

@@ -7,6 +7,7 @@
 #define THREADS_MAX 64
 #define HOOKS_MAX 16
 #define PROCESSES_MAX 512
+#define CHECKPOINTS_MAX 512
 
 struct turn {
 	struct ar_str id, thread, run, step;
@@ -17,6 +18,9 @@ struct turn {
 	bool is_queued, is_interrupted, is_attempt_open, was_cancelled;
 	struct ar_str hooks[HOOKS_MAX]; /* runs that are open */
 	size_t hook_count;
+	unsigned saves; /* checkpoints at its start that ended otherwise than with their process */
+	unsigned changes; /* calls that may change files */
+	bool is_saved, is_saving;
 };
 
 struct thread {
@@ -41,6 +45,9 @@ struct watch {
 	size_t thread_count;
 	struct process processes[PROCESSES_MAX];
 	size_t process_count;
+	struct ar_str checkpoints[CHECKPOINTS_MAX]; /* that are open */
+	size_t checkpoint_count;
+	bool has_workspace;
 };
 
 static const struct ar_event *now(const struct watch *w)
@@ -165,6 +172,8 @@ static void ended(struct watch *w)
 	t->was_cancelled = !is_good && p->status == AR_TURN_FAILED_STATUS_CANCELLED;
 	if (t->hook_count > 0)
 		broken(w, "a turn ends while a hook runs");
+	if (t->is_saving)
+		broken(w, "a turn ends while its first checkpoint is made");
 	if (t->is_interrupted && !t->was_cancelled)
 		broken(w, "an interrupted turn ends otherwise than cancelled");
 	if (ar_str_eq(th->active, t->id))
@@ -537,11 +546,99 @@ static void written(struct watch *w)
 		broken(w, "something is written to a process that does not run, or out of turn");
 }
 
+/* ---- checkpoints ---- */
+
+static void bound(struct watch *w)
+{
+	w->has_workspace = true;
+}
+
+static void open_checkpoint(struct watch *w, struct ar_str id)
+{
+	if (!w->has_workspace || w->sim->policy.checkpoints == 0)
+		broken(w, "a checkpoint where there is none to be");
+	if (w->checkpoint_count == CHECKPOINTS_MAX)
+		broken(w, "too many checkpoints for this test");
+	w->checkpoints[w->checkpoint_count++] = id;
+}
+
+static void close_checkpoint(struct watch *w, struct ar_str id)
+{
+	for (size_t i = 0; i < w->checkpoint_count; i++) {
+		if (!ar_str_eq(w->checkpoints[i], id))
+			continue;
+		w->checkpoints[i] = w->checkpoints[--w->checkpoint_count];
+		return;
+	}
+	broken(w, "a checkpoint ends that is not open");
+}
+
+static void checkpoint_started(struct watch *w)
+{
+	const struct ar_ev_checkpoint_started *p = now(w)->payload;
+	struct turn *t = turn_of(w);
+
+	open_checkpoint(w, p->checkpoint_id);
+	if (p->phase == AR_CHECKPOINT_STARTED_PHASE_END) {
+		if (!t->ends || !t->is_saved)
+			broken(w, "the end of a turn is kept that has none, or no beginning");
+		return;
+	}
+	if (t->ends || t->is_saving || t->saves > 0 || t->changes > 0)
+		broken(w, "the start of a turn is kept twice or too late");
+	t->is_saving = true;
+}
+
+static void checkpoint_ended(struct watch *w)
+{
+	const struct ar_ev_checkpoint_created *good = now(w)->payload;
+	const struct ar_ev_checkpoint_failed *bad = now(w)->payload;
+	bool is_good = now(w)->type == AR_EV_CHECKPOINT_CREATED;
+	int phase = is_good ? good->phase : bad->phase;
+
+	close_checkpoint(w, is_good ? good->checkpoint_id : bad->checkpoint_id);
+	if (phase != AR_CHECKPOINT_FAILED_PHASE_START)
+		return;
+	turn_of(w)->is_saving = false;
+	turn_of(w)->is_saved = is_good;
+	turn_of(w)->saves += is_good || !ar_str_is(bad->category, AR_CATEGORY_INTERRUPTED);
+}
+
+static void restoring(struct watch *w)
+{
+	for (size_t i = 0; i < w->thread_count; i++) {
+		if (!ar_str_absent(w->threads[i].active))
+			broken(w, "files are restored while a turn runs");
+	}
+	open_checkpoint(w, ((const struct ar_ev_checkpoint_restoring *)now(w)->payload)->checkpoint_id);
+}
+
+static void restored(struct watch *w)
+{
+	close_checkpoint(w, ((const struct ar_ev_checkpoint_restored *)now(w)->payload)->checkpoint_id);
+}
+
+/* ---- calls ---- */
+
+/* No call that may change files begins before the start of its turn is kept, or could not be. */
+static void check_saved_first(struct watch *w)
+{
+	const struct ar_ev_tool_started *p = now(w)->payload;
+	struct turn *t = turn_of(w);
+
+	if (!p->runs_process.v || !p->attempt.set || !ar_str_is(p->policy, "allowed"))
+		return;
+	t->changes++;
+	if (w->has_workspace && w->sim->policy.checkpoints > 0 && (t->is_saving || t->saves == 0))
+		broken(w, "a call begins before the checkpoint of its turn");
+}
+
 /* What has run is not run again: nobody here may decide that it should. */
 static void tool_started(struct watch *w)
 {
 	const struct ar_ev_tool_started *p = now(w)->payload;
 
+	check_saved_first(w);
 	if (!ar_str_absent(p->retry_of) && ar_str_is(p->policy, "allowed") && p->attempt.set &&
 	    sim_has_run(w->sim, p->retry_of))
 		broken(w, "a call is tried again that has run");
@@ -575,6 +672,12 @@ static void (*const laws[AR_EV_COUNT])(struct watch *w) = {
 	[AR_EV_PROCESS_TERMINATED] = process_ended,
 	[AR_EV_SNAPSHOT_REPAIRED] = repaired,
 	[AR_EV_TOOL_STARTED] = tool_started,
+	[AR_EV_WORKSPACE_BOUND] = bound,
+	[AR_EV_CHECKPOINT_STARTED] = checkpoint_started,
+	[AR_EV_CHECKPOINT_CREATED] = checkpoint_ended,
+	[AR_EV_CHECKPOINT_FAILED] = checkpoint_ended,
+	[AR_EV_CHECKPOINT_RESTORING] = restoring,
+	[AR_EV_CHECKPOINT_RESTORED] = restored,
 };
 
 void sim_check_log(struct sim *s, const struct sim_log *log)
@@ -596,5 +699,7 @@ void sim_check_log(struct sim *s, const struct sim_log *log)
 		if (w->processes[i].ends != 1)
 			sim_fail(s, "process %.*s has no end", AR_STR_ARG(w->processes[i].id));
 	}
+	if (w->checkpoint_count > 0)
+		sim_fail(s, "checkpoint %.*s has no end", AR_STR_ARG(w->checkpoints[0]));
 	ar_free(w);
 }

@@ -1,6 +1,6 @@
 /* A whole runtime in one process: the core as it is, fake ports, a virtual clock, and every choice
  * drawn from one seed. Files: world.c (build, run, crash, end), move.c, ports.c (store and clock),
- * provider.c, hooks.c, tools.c, process.c (processes that outlive the runtime), client.c and
+ * provider.c, hooks.c, tools.c, checkpoints.c, process.c (processes that outlive the runtime), client.c and
  * client_ask.c, reader.c, log.c (what is stored), laws.c and rest.c (what must hold), main.c.
  * Single-threaded; a run is a pure function of its seed. */
 #ifndef SIM_H
@@ -46,7 +46,7 @@ struct sim_plan {
 struct sim_counts {
 	uint64_t seeds, facts, turns, hooks, completed, failed, cancelled, calls, crashes, fences, refused,
 		repeats, steers, forks, rollbacks, conflicts, moves, resumes, frames, rejoins, overtaken,
-		reads, processes, attaches;
+		reads, processes, attaches, checkpoints;
 };
 
 /* A store in front of the faulty one: knows what is in flight, and can hold done() back. */
@@ -115,13 +115,17 @@ struct sim {
 	struct ar_tool_source source;
 	struct ar_toolbox *toolbox;
 	struct ar_process_host host;
+	struct ar_checkpoints checkpoints;
+	struct ar_str workspace; /* of the sessions that name one */
+	uint64_t files; /* as they are now: a state is a number */
+	uint64_t states; /* that there were */
 	uint64_t handles; /* given out */
 	struct ar_follow *follow;
 	struct ar_engine *engine;
 	struct ar_provider_slot slots[SIM_MODELS];
 	struct ar_control *control;
-	struct ar_list actors, calls, hook_runs, tool_calls, procs, readers, clients;
-	struct sim_actor fate, mover, finder;
+	struct ar_list actors, calls, hook_runs, tool_calls, checkpoint_runs, procs, readers, clients;
+	struct sim_actor fate, mover, finder, files_actor;
 	struct ar_partition_set away; /* partitions that are not ours for a while */
 	struct ar_placement placement;
 	unsigned crashes_left;
@@ -181,6 +185,13 @@ void sim_hooks_drop(struct sim *s); /* open runs are forgotten */
 void sim_tools_open(struct sim *s);
 void sim_tools_lose(struct sim *s); /* they have to be found again, which may take a while */
 void sim_tools_drop(struct sim *s); /* open calls are forgotten */
+
+/* ---- checkpoints.c ---- */
+void sim_files_open(struct sim *s);
+void sim_files_serve(struct sim *s); /* to a new process */
+void sim_files_make(struct sim *s); /* the workspace */
+void sim_files_crashed(struct sim *s); /* open runs end, and nobody hears it */
+struct ar_str sim_some_checkpoint(struct sim *s, struct ar_str session_key); /* absent: none was made */
 
 /* ---- process.c ---- */
 void sim_procs_open(struct sim *s);

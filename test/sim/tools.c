@@ -20,12 +20,14 @@ static const struct ar_tool tools[] = {
 	  .schema = AR_STR("{}"),
 	  .owner = AR_TOOL_LOCAL,
 	  .runs_process = true,
+	  .works_in_folder = true,
 	  .limit_ms = 60000 },
 	{ .name = AR_STR("watch"),
 	  .description = AR_STR("Runs on."),
 	  .schema = AR_STR("{}"),
 	  .owner = AR_TOOL_LOCAL,
-	  .runs_process = true },
+	  .runs_process = true,
+	  .works_in_folder = true },
 };
 
 static void call_free(struct sim_tool_call *c)
@@ -110,6 +112,7 @@ static void start(struct ar_tool_source *src, struct ar_tool_call *call)
 	c->call = call;
 	call->source_state = c;
 	c->has_asked = !ar_str_absent(call->process_id);
+	s->files = ++s->states;
 	sim_say(s, "tool", "%.*s starts, its process is %.*s", AR_STR_ARG(call->tool_call_id),
 		AR_STR_ARG(call->process_id));
 	ar_list_push(&s->tool_calls, &c->node);

@@ -99,6 +99,8 @@ static void draw_plan(struct sim *s)
 		.hooks = sim_hook_rules,
 		.hook_count = (size_t)ONE_OF(s, 0, 0, 5, SIM_HOOKS),
 		.auto_resume = sim_chance(s, 700),
+		.workspace = AR_STR("/sim"),
+		.checkpoints = (int64_t)ONE_OF(s, 0, 1, 4, 100),
 	};
 }
 
@@ -183,12 +185,14 @@ static void boot(struct sim *s)
 							       .hooks = &s->hooks,
 							       .handlers = sim_hook_handlers,
 							       .handler_count = SIM_HOOKS,
+							       .checkpoints = &s->checkpoints,
 							       .snapshot_every = s->plan.snapshot_every,
 							       .session_cache = s->plan.session_cache,
 							       .commit_backlog = s->plan.commit_backlog,
 							       .on_fenced = fenced,
 							       .arg = s });
 	s->control = ar_control_new(s->engine, s->follow, &s->store.store, &s->placement);
+	sim_files_serve(s);
 	ar_engine_recover(s->engine, NULL);
 }
 
@@ -209,6 +213,7 @@ static void crash(struct sim *s)
 	sim_provider_drop(s);
 	sim_hooks_drop(s);
 	sim_tools_drop(s);
+	sim_files_crashed(s);
 	sim_procs_crashed(s);
 	sim_readers_cut(s);
 	sim_store_crash(s);
@@ -263,8 +268,10 @@ void sim_begin(struct sim *s, uint64_t seed, struct sim_counts *counts)
 	sim_hooks_open(s);
 	sim_tools_open(s);
 	sim_procs_open(s);
+	sim_files_open(s);
 	sim_mover_open(s);
 	boot(s);
+	sim_files_make(s);
 	sim_clients_open(s);
 	sim_readers_open(s);
 	sim_actor_start(s, &s->fate, until_next(s), fate_step);
@@ -277,6 +284,7 @@ void sim_end(struct sim *s)
 	sim_readers_close(s);
 	s->provider.v->close(&s->provider);
 	s->hooks.v->close(&s->hooks);
+	s->checkpoints.v->close(&s->checkpoints);
 	ar_toolbox_close(s->toolbox);
 	s->host.v->close(&s->host);
 	ar_store_close(&s->store.store);

@@ -18,7 +18,7 @@ const NAMED = {
 	threadId: 'threadId', turnId: 'turnId', taskId: 'taskId', actionId: 'actionId', requestId: 'actionId', queuedTurnId: 'queuedTurnId',
 	sessionId: 'sessionId', scopeId: 'sessionId', parentTaskId: 'taskId', sourceId: 'taskId', targetId: 'taskId', id: 'turnId', outputRef: 'outputRef', tokenId: 'tokenId', workspaceId: 'workspaceId',
 };
-const INNER = { processId: 'proc', toolCallId: 'tool', subagentId: 'sub', channelId: 'chan', jobId: 'job', jobItemId: 'item', runId: 'run', evidenceId: 'ev', trialId: 'trial' };
+const INNER = { processId: 'proc', toolCallId: 'tool', subagentId: 'sub', channelId: 'chan', jobId: 'job', jobItemId: 'item', runId: 'run', evidenceId: 'ev', trialId: 'trial', checkpointId: 'cp', from: 'cp', to: 'cp' };
 // Ids that the caller gives to something new, and what such commands refuse when they are minted ones.
 const CHOSEN = { create_session: ['workspaceId'], submit_turn: ['turnId', 'taskId', 'channelId'], create_task: ['taskId'], start_task: ['runId'], retry_task: ['runId'] };
 

@@ -33,6 +33,8 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_LIST_WORKSPACES] = ar_query_list_workspaces,
 	[AR_CMD_GET_WORKSPACE] = ar_query_get_workspace,
 	[AR_CMD_INSPECT_WORKSPACE] = ar_query_inspect_workspace,
+	[AR_CMD_LIST_CHECKPOINTS] = ar_query_list_checkpoints,
+	[AR_CMD_DIFF_CHECKPOINTS] = ar_query_diff_checkpoints,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,

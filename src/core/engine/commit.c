@@ -288,6 +288,7 @@ static void committed(struct ar_live *l)
 	ar_tools_begin(l);
 	ar_hooks_begin(l);
 	ar_inspects_begin(l);
+	ar_checkpoints_begin(l);
 	if (c->snapshot.len > 0)
 		renew(l);
 }

@@ -107,7 +107,8 @@ static bool begins_call(const struct ar_effect *effect)
 {
 	return effect->kind == AR_EFFECT_MODEL_CALL || effect->kind == AR_EFFECT_TOOL_CALL ||
 	       effect->kind == AR_EFFECT_HOOK_RUN || effect->kind == AR_EFFECT_PROCESS_GO ||
-	       effect->kind == AR_EFFECT_INSPECT;
+	       effect->kind == AR_EFFECT_INSPECT ||
+	       (effect->kind == AR_EFFECT_CHECKPOINT && effect->checkpoint.is_waited_for);
 }
 
 void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
@@ -162,6 +163,12 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 			break;
 		case AR_EFFECT_PROCESS_FORGET:
 			ar_process_forget(l, effect->process_forget);
+			break;
+		case AR_EFFECT_CHECKPOINT:
+			ar_checkpoint_plan(l, &effect->checkpoint);
+			break;
+		case AR_EFFECT_CHECKPOINT_CANCEL:
+			ar_checkpoint_cancel(l, effect->checkpoint_cancel);
 			break;
 		}
 	}

@@ -5,6 +5,7 @@
 #ifndef AR_ENGINE_ENGINE_H
 #define AR_ENGINE_ENGINE_H
 
+#include "checkpoint.h"
 #include "clock.h"
 #include "hook.h"
 #include "inspect.h"
@@ -49,6 +50,7 @@ struct ar_engine_options {
 	struct ar_inspector *inspector; /* with policy->inspects_workspaces */
 	const struct ar_hook_handler *handlers; /* borrowed: who is asked, by the names of the policy */
 	size_t handler_count;
+	struct ar_checkpoints *checkpoints; /* NULL: no files of workspaces are kept */
 	const struct ar_redactor *redactor; /* borrowed; NULL: nothing is masked */
 	bool redact_inputs; /* in commands too, not only in what models say */
 	uint64_t snapshot_every;
@@ -196,6 +198,7 @@ struct ar_engine_work {
 
 struct ar_engine_work ar_engine_work(const struct ar_engine *e);
 
+struct ar_checkpoints *ar_engine_checkpoints(const struct ar_engine *e); /* those of the options */
 struct ar_metrics *ar_engine_metrics(const struct ar_engine *e); /* those of the options */
 ar_usec ar_engine_now(const struct ar_engine *e); /* monotonic, by its clock */
 

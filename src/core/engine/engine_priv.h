@@ -69,6 +69,7 @@ struct ar_live {
 	struct ar_list processes; /* struct ar_live_process */
 	struct ar_list hooks; /* struct ar_live_hook */
 	struct ar_list inspects; /* struct ar_live_inspect */
+	struct ar_list checkpoints; /* struct ar_live_checkpoint */
 	struct ar_list wakes; /* what its timers will bring back; see effects.c */
 	struct ar_list idle; /* in the engine's list of idle sessions, or alone */
 	struct ar_list working; /* in the engine's list of sessions that something is done for, or alone */
@@ -217,6 +218,13 @@ void ar_inspect_plan(struct ar_live *l, const struct ar_effect_inspect *effect);
 void ar_inspects_begin(struct ar_live *l);
 void ar_inspects_release(struct ar_live *l);
 void ar_inspects_drop(struct ar_live *l);
+
+/* checkpoint/run.c: and for checkpoints of its workspace */
+void ar_checkpoint_plan(struct ar_live *l, const struct ar_effect_checkpoint *effect);
+void ar_checkpoints_begin(struct ar_live *l);
+void ar_checkpoint_cancel(struct ar_live *l, struct ar_str id);
+void ar_checkpoints_release(struct ar_live *l);
+void ar_checkpoints_drop(struct ar_live *l);
 
 /* verify.c: whether a verification holds the session from now on, as a commit does: inputs and lookers
  * wait. Called when nothing is in flight. */

@@ -28,6 +28,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str session_key)
 	ar_list_init(&l->processes);
 	ar_list_init(&l->hooks);
 	ar_list_init(&l->inspects);
+	ar_list_init(&l->checkpoints);
 	ar_list_init(&l->wakes);
 	ar_list_init(&l->idle);
 	ar_list_init(&l->working);
@@ -64,6 +65,7 @@ static void live_free(struct ar_live *l)
 	ar_tools_drop(l);
 	ar_hooks_drop(l);
 	ar_inspects_drop(l);
+	ar_checkpoints_drop(l);
 	ar_map_del(&e->sessions, ar_live_session_key(l));
 	e->counts.sessions--;
 	e->load[l->partition].sessions--;
@@ -81,7 +83,8 @@ static bool is_at_rest(const struct ar_live *l)
 	return !l->is_pumping && !l->is_loading && !l->is_in_flight && ar_list_empty(&l->inbox) &&
 	       ar_list_empty(&l->views) && ar_list_empty(&l->verifiers) && ar_list_empty(&l->steps) &&
 	       ar_list_empty(&l->calls) && ar_list_empty(&l->processes) && ar_list_empty(&l->hooks) &&
-	       ar_list_empty(&l->inspects) && l->timers == 0 && l->busy == 0;
+	       ar_list_empty(&l->inspects) && ar_list_empty(&l->checkpoints) && l->timers == 0 &&
+	       l->busy == 0;
 }
 
 /* A session with open work that this process carries stays; everything else may go. */
@@ -208,6 +211,11 @@ struct ar_engine_counts ar_engine_counts(const struct ar_engine *e)
 
 	counts.waiting = e->turnstile.waiting;
 	return counts;
+}
+
+struct ar_checkpoints *ar_engine_checkpoints(const struct ar_engine *e)
+{
+	return e->o.checkpoints;
 }
 
 struct ar_metrics *ar_engine_metrics(const struct ar_engine *e)

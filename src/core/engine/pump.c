@@ -108,6 +108,7 @@ static void finish_without_facts(struct ar_live *l, struct ar_engine_request *r,
 	ar_tools_begin(l);
 	ar_hooks_begin(l);
 	ar_inspects_begin(l);
+	ar_checkpoints_begin(l);
 }
 
 /* What decisions about a process have to know of it. */

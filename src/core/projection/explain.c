@@ -68,6 +68,9 @@ static const struct {
 	{ "turn.failed", "{status}: {error.message}[; {error.recoveryAdvice}]" },
 	{ "thread.updated", "the thread is {status}[ ({statusDetail})]: {reason}" },
 	{ "runtime.warning", "{message}" },
+	{ "checkpoint.started", "a checkpoint of the files is made ({phase} of the turn)" },
+	{ "checkpoint.created", "the files are kept: {files} of them[, {leftOut} left out]" },
+	{ "checkpoint.failed", "no checkpoint ({category}): {message}" },
 	{ "history.rollback.completed", "taken out of the conversation" },
 };
 

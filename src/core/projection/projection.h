@@ -51,6 +51,16 @@ void ar_projection_artifact_versions(const struct ar_session *s,
 				     const struct ar_shape_artifact_record *newest, size_t most,
 				     struct ar_jw *w);
 
+/* A page of the checkpoints, newest first, as an array; returns the sequence of the last one when more
+ * follow, else 0. */
+struct ar_checkpoint_page {
+	int64_t before; /* sequence that they were begun before */
+	size_t limit;
+	struct ar_str thread, turn; /* only those of it; absent: all */
+};
+int64_t ar_projection_checkpoint_page(const struct ar_session *s, const struct ar_checkpoint_page *page,
+				      struct ar_jw *w);
+
 /* Of the log of a workspace: its record, and its status for filters (active, archived). */
 void ar_projection_workspace(const struct ar_session *s, struct ar_jw *w);
 struct ar_str ar_projection_workspace_status(const struct ar_session *s);

@@ -242,6 +242,7 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_projection_channels(s, w);
 	ar_projection_outputs(t, w);
 	ar_projection_thread_artifacts(s, t, w);
+	ar_projection_checkpoint_summary(s, t->id, w);
 	not_built(w);
 	history(t, removed, w);
 	ar_jw_key(w, "contextBoundary");

@@ -72,6 +72,8 @@ static ar_decide_fn *decision_for(const struct ar_input *in)
 		return ar_decide_task_due;
 	case AR_IN_ACCESS:
 		return ar_decide_access;
+	case AR_IN_CHECKPOINT_DONE:
+		return ar_decide_checkpoint_done;
 	case AR_IN_REPAIR:
 		return ar_decide_repair;
 	case AR_IN_INSPECTED:

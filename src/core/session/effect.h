@@ -3,6 +3,7 @@
 #ifndef AR_SESSION_EFFECT_H
 #define AR_SESSION_EFFECT_H
 
+#include "checkpoint.h"
 #include "inputs.h"
 #include "limits/route.h"
 #include "sandbox.h"
@@ -29,6 +30,8 @@ enum ar_effect_kind {
 	AR_EFFECT_PROCESS_END,
 	AR_EFFECT_PROCESS_FORGET, /* its end is on record: what its host keeps of it may go */
 	AR_EFFECT_INSPECT, /* the files of a workspace, for a turn that waits for it */
+	AR_EFFECT_CHECKPOINT,
+	AR_EFFECT_CHECKPOINT_CANCEL,
 };
 
 /* How a content appears in a document. */
@@ -102,6 +105,16 @@ struct ar_effect_process_end {
 	int64_t grace_ms;
 };
 
+/* In the workspace of the session. */
+struct ar_effect_checkpoint {
+	enum ar_checkpoint_kind kind; /* SAVE, RESTORE, FORGET */
+	struct ar_str id; /* of the checkpoint; FORGET: none */
+	struct ar_str tree; /* RESTORE: that the files are made as */
+	struct ar_texts trees; /* FORGET */
+	bool is_waited_for; /* something begins after it */
+	ar_usec deadline;
+};
+
 struct ar_effect {
 	enum ar_effect_kind kind;
 	union { /* by kind */
@@ -124,6 +137,8 @@ struct ar_effect {
 		struct ar_effect_process_write process_write;
 		struct ar_effect_process_end process_end;
 		struct ar_str process_forget; /* the handle */
+		struct ar_effect_checkpoint checkpoint;
+		struct ar_str checkpoint_cancel; /* the checkpoint */
 	};
 };
 

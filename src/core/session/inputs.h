@@ -32,6 +32,7 @@ enum ar_input_kind {
 	AR_IN_ACCESS, /* a tenant's home session is told of something */
 	AR_IN_REPAIR, /* what is stored beside the log is written again, from the log */
 	AR_IN_INSPECTED, /* the files of a workspace were looked at for a turn */
+	AR_IN_CHECKPOINT_DONE, /* a checkpoint was made or restored, or could not be */
 };
 
 /* Output bytes of a step, in order: which kind, which of several, how many. */
@@ -114,6 +115,16 @@ struct ar_hook_end {
 	int64_t duration_ms;
 	const struct ar_text *texts; /* contents that were put into its document */
 	size_t text_count;
+};
+
+/* How a checkpoint ended; the same words as port/checkpoint.h. */
+struct ar_checkpoint_end {
+	struct ar_str id; /* of the checkpoint */
+	enum ar_status status;
+	struct ar_masked masked; /* in all of it */
+	struct ar_str message, tree, changes;
+	int64_t files, bytes, left_out;
+	bool is_cut;
 };
 
 /* What a verification found to be otherwise than the log says; JSON arrays as text. */
@@ -206,6 +217,7 @@ struct ar_input {
 			struct ar_str turn;
 			const struct ar_inspected *found; /* port/inspect.h */
 		} inspected;
+		const struct ar_checkpoint_end *checkpoint_done;
 	};
 };
 

@@ -69,6 +69,8 @@ struct ar_policy {
 	const struct ar_inventory *inventory; /* NULL: no tool is configured */
 	int64_t tool_ms; /* longest time of one tool call that does not say otherwise */
 	int64_t process_output_bytes; /* kept of each stream of a process */
+	int64_t checkpoints; /* kept per session with a workspace of its own; 0: none is made */
+	int64_t checkpoint_days; /* that one is kept; 0: their number alone decides */
 	int64_t process_grace_ms; /* between asking a process to end and killing it */
 	int64_t tool_parallel; /* calls of one turn that may run together */
 	int64_t tool_result_bytes; /* of one result, for the model */

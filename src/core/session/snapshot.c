@@ -12,6 +12,7 @@
  * Restoring fills a new arena. That makes a snapshot the way to release the memory of a long session: after
  * the engine has stored one it continues with what it restores from it (commit.c, renew()). */
 #include "artifact/artifact.h"
+#include "checkpoint/checkpoints.h"
 #include "channel/channel.h"
 #include "session.h"
 
@@ -197,6 +198,7 @@ static const struct ar_field_desc turn_fields[] = {
 	MARK(ar_turn, 0),
 	MARK(ar_turn, 1),
 	MARK(ar_turn, 2),
+	OPT(ar_turn, checkpoint),
 	OPT(ar_turn, calls_started),
 	OPT_FLAG(ar_turn, overdue),
 	OPT_FLAG(ar_turn, silent),
@@ -412,6 +414,9 @@ static const struct ar_field_desc bridged_fields[] = {
 static const struct ar_field_desc artifact_fields[] = {
 	OBJECT(ar_artifact, record, artifact_record),
 };
+static const struct ar_field_desc checkpoint_fields[] = {
+	OBJECT(ar_checkpoint, record, checkpoint_record),
+};
 static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, id),
 	STR(ar_session, title),
@@ -432,6 +437,7 @@ static const struct ar_field_desc session_fields[] = {
 	INT(ar_session, counters.action),
 	OPT(ar_session, counters.process),
 	OPT(ar_session, counters.channel),
+	OPT(ar_session, counters.checkpoint),
 	OPT(ar_session, declared_count),
 	OPT(ar_session, artifacts_left),
 	STR(ar_session, mode),
@@ -512,6 +518,7 @@ static const struct kind judged = KIND(ar_judged, judged_fields);
 static const struct kind output = KIND(ar_stored_output, output_fields);
 static const struct kind process_input = KIND(ar_process_input, process_input_fields);
 static const struct kind artifact = KIND(ar_artifact, artifact_fields);
+static const struct kind checkpoint = KIND(ar_checkpoint, checkpoint_fields);
 static const struct kind bridged = KIND(ar_bridged, bridged_fields);
 
 static const struct part task_parts[] = {
@@ -550,6 +557,7 @@ static const struct part session_parts[] = {
 	PART(ar_session, actions, LIST, &action),
 	PART(ar_session, grants, LIST, &grant),
 	PART(ar_session, rules, LIST, &rule),
+	PART(ar_session, checkpoints, FILLED_LIST, &checkpoint),
 	PART(ar_session, processes, LIST, &process),
 	PART(ar_session, channels, LIST, &channel),
 	PART(ar_session, declared, FILLED_LIST, &task),
@@ -714,10 +722,19 @@ static bool have_records(const struct ar_vec *artifacts)
 	return true;
 }
 
+static bool have_checkpoints(const struct ar_session *s)
+{
+	for (size_t i = 0; i < s->checkpoints.count; i++) {
+		if (!ar_checkpoint_at(s, i))
+			return false;
+	}
+	return true;
+}
+
 enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot, struct ar_error *err)
 {
 	if (!read_item(s, snapshot, &session, s) || !have_sheets(&s->declared) ||
-	    !have_records(&s->artifacts) || !have_records(&s->versions))
+	    !have_records(&s->artifacts) || !have_records(&s->versions) || !have_checkpoints(s))
 		return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
 			       AR_STR_ARG(s->session_key));
 	s->snapshot_head = s->head;

@@ -23,6 +23,7 @@
 #define AR_THROTTLES_MAX 32 /* models that are passed over for now */
 #define AR_WINDOW_ARTIFACTS 512 /* newest kept per session */
 #define AR_WINDOW_VERSIONS 256 /* newest replaced versions of artifacts kept per session */
+#define AR_WINDOW_CHECKPOINTS 1024 /* newest kept per session, whatever facts said of others */
 #define AR_WINDOW_CONTEXT 400 /* newest messages kept per thread for the next request */
 
 /* Reasons of thread.updated that mean something to the fold. */
@@ -101,7 +102,7 @@ struct ar_thread {
 /* Last number handed out per kind of id. */
 struct ar_counters {
 	int64_t thread, turn, task, run, step, request, action;
-	struct ar_opt_int process, channel;
+	struct ar_opt_int process, channel, checkpoint;
 };
 
 struct ar_totals {
@@ -134,6 +135,7 @@ struct ar_session {
 	struct ar_vec processes; /* struct ar_process_record: all that run, the newest ended */
 	struct ar_vec artifacts; /* struct ar_artifact (artifact/), newest change last */
 	struct ar_vec versions; /* struct ar_artifact: those that newer ones replaced, newest last */
+	struct ar_vec checkpoints; /* struct ar_checkpoint (checkpoint/), newest last */
 	struct ar_opt_int artifacts_left; /* how many artifacts left the window */
 	struct ar_vec declared; /* struct ar_task with a sheet: all that are open, the newest ended */
 	struct ar_opt_int declared_count; /* ids of tasks that went to declared ones */

@@ -171,6 +171,15 @@ struct ar_hook_chain {
 	ar_usec started;
 };
 
+/* How far the checkpoint at the start of a turn is. Before the first call that may change files there is
+ * none. */
+enum ar_turn_checkpoint {
+	AR_TURN_CHECKPOINT_PENDING = 1, /* calls wait for its end */
+	AR_TURN_CHECKPOINT_CREATED,
+	AR_TURN_CHECKPOINT_FAILED, /* calls begin without one */
+	AR_TURN_CHECKPOINT_LOST, /* with its process: made again before calls begin */
+};
+
 struct ar_turn {
 	struct ar_str id, thread, run, open_step;
 	struct ar_str source, input_ref, input_preview;
@@ -195,6 +204,7 @@ struct ar_turn {
 	struct ar_str resolved; /* what the newest context.resolved said, as a digest */
 	struct ar_compaction compaction;
 	struct ar_budget budget;
+	struct ar_opt_int checkpoint; /* enum ar_turn_checkpoint; absent: none was needed */
 	struct ar_opt_int calls_started; /* tool calls that began */
 	struct ar_opt_bool overdue; /* its time is over; settles as timed_out */
 	struct ar_opt_bool silent; /* overdue: because nothing happened */

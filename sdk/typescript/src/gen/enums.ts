@@ -974,6 +974,48 @@ export interface WorkspaceInstructions {
   [extra: string]: unknown;
 }
 
+/** A checkpoint: a state of the files of a workspace. */
+export interface CheckpointRecord {
+  /** The checkpoint. */
+  checkpointId: string;
+  /** The workspace. */
+  workspaceId: string;
+  /** Before the first change of a turn, after its end, or before a restore. */
+  phase: "start" | "end" | "restore";
+  /** Whether it can be restored. */
+  status: "pending" | "available" | "failed";
+  /** Thread of the turn. */
+  threadId?: string;
+  /** The turn. */
+  turnId?: string;
+  /** The state of the files: equal if and only if the files are. */
+  tree?: string;
+  /** Files in it; absent before a restore. */
+  files?: number;
+  /** Their size. */
+  bytes?: number;
+  /** Files that are not in it: too large, or not regular. */
+  leftOut?: number;
+  /** Before a restore: the checkpoint that was restored. */
+  targetId?: string;
+  /** Why it failed. */
+  message?: string;
+  /** Sequence of its first fact. */
+  sequence: number;
+  /** When it was begun. */
+  createdAt: string;
+  [extra: string]: unknown;
+}
+
+/** A file that differs between two states. */
+export interface FileChange {
+  /** Path, relative to the folder of the workspace. */
+  path: string;
+  /** How. */
+  change: "added" | "changed" | "deleted";
+  [extra: string]: unknown;
+}
+
 /** A tool call that a model requested. */
 export interface RequestedCall {
   /** Its id here. */

@@ -257,7 +257,9 @@ export type ErrorCode =
   /** No workspace has this id; list the workspaces or create one. */
   | "workspace_not_found"
   /** The workspace is archived and takes no work; use another. */
-  | "workspace_archived";
+  | "workspace_archived"
+  /** No checkpoint has this id, it could not be made, or it is no longer kept; list the checkpoints of the session. */
+  | "checkpoint_not_found";
 
 /** Whether the same call may succeed later, and the status that HTTP gives it, by code. */
 export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; readonly retryable: boolean } } = {
@@ -389,4 +391,5 @@ export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; reado
   artifact_not_found: { http: 404, retryable: false },
   workspace_not_found: { http: 404, retryable: false },
   workspace_archived: { http: 409, retryable: false },
+  checkpoint_not_found: { http: 404, retryable: false },
 };

@@ -2219,6 +2219,92 @@ export interface WorkspaceInspectedPayload {
   [extra: string]: unknown;
 }
 
+/** A checkpoint of the workspace is about to be made; calls that may change files wait for the one at the start of their turn. */
+export interface CheckpointStartedPayload {
+  /** The checkpoint. */
+  checkpointId: string;
+  /** Before the first change of the turn, or after its end. */
+  phase: "start" | "end";
+  /** The workspace. */
+  workspaceId: string;
+  [extra: string]: unknown;
+}
+
+/** The files of the workspace are kept as they are. */
+export interface CheckpointCreatedPayload {
+  /** The checkpoint. */
+  checkpointId: string;
+  /** Before the first change of the turn, or after its end. */
+  phase: "start" | "end";
+  /** The state of the files: equal if and only if the files are. */
+  tree: string;
+  /** Files in it. */
+  files: number;
+  /** Their size. */
+  bytes: number;
+  /** Files that are not in it: too large, or not regular. */
+  leftOut: number;
+  [extra: string]: unknown;
+}
+
+/** A checkpoint could not be made, or not be restored; work goes on without it. */
+export interface CheckpointFailedPayload {
+  /** The checkpoint. */
+  checkpointId: string;
+  /** What it was for. */
+  phase: "start" | "end" | "restore";
+  /** interrupted, cancelled, unavailable, timeout, error. */
+  category: string;
+  /** Why, and what to do. */
+  message: string;
+  /** Of a restore: the state of the files before, if it was kept. */
+  tree?: string;
+  [extra: string]: unknown;
+}
+
+/** The files of the workspace are about to be made as a checkpoint has them. */
+export interface CheckpointRestoringPayload {
+  /** The checkpoint of the state before, which is made first. */
+  checkpointId: string;
+  /** The checkpoint that is restored. */
+  targetId: string;
+  /** Its state of the files. */
+  tree: string;
+  /** The workspace. */
+  workspaceId: string;
+  /** Who asked for it. */
+  actor: string;
+  /** Why. */
+  reason?: string;
+  [extra: string]: unknown;
+}
+
+/** The files of the workspace are as the checkpoint has them. */
+export interface CheckpointRestoredPayload {
+  /** The checkpoint of the state before: restoring it takes this back. */
+  checkpointId: string;
+  /** The checkpoint that was restored. */
+  targetId: string;
+  /** The state of the files before. */
+  before: string;
+  /** Files that were changed, added or deleted. */
+  files: number;
+  /** Where their list is stored, an array of {path, change}; absent if it is too long. */
+  changesRef?: string;
+  /** The list is not complete. */
+  cut?: boolean;
+  [extra: string]: unknown;
+}
+
+/** Checkpoints are no longer kept. */
+export interface CheckpointExpiredPayload {
+  /** The checkpoints. */
+  checkpointIds: string[];
+  /** There are more than are kept, or they are older. */
+  reason: "count" | "age";
+  [extra: string]: unknown;
+}
+
 /** Payload by event type. */
 export interface EventPayloads {
   "session.created": SessionCreatedPayload;
@@ -2355,6 +2441,12 @@ export interface EventPayloads {
   "workspace.archived": WorkspaceArchivedPayload;
   "workspace.bound": WorkspaceBoundPayload;
   "workspace.inspected": WorkspaceInspectedPayload;
+  "checkpoint.started": CheckpointStartedPayload;
+  "checkpoint.created": CheckpointCreatedPayload;
+  "checkpoint.failed": CheckpointFailedPayload;
+  "checkpoint.restoring": CheckpointRestoringPayload;
+  "checkpoint.restored": CheckpointRestoredPayload;
+  "checkpoint.expired": CheckpointExpiredPayload;
 }
 
 export type EventType = keyof EventPayloads;

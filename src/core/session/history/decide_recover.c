@@ -2,6 +2,7 @@
  * resume_thread. Every step of it is a fact. Pure. */
 #include "action/action.h"
 #include "channel/channel.h"
+#include "checkpoint/checkpoints.h"
 #include "context/context.h"
 #include "limits/budget.h"
 #include "hook/hooks.h"
@@ -235,7 +236,8 @@ static void recover_turn(struct ar_decision *d, struct ar_turn *turn)
  * counted, nothing is said unless a deadline has passed. */
 static void take_up(struct ar_decision *d, struct ar_turn *turn)
 {
-	if (!turn->is_interrupted && ar_turn_only_waits(d->session, turn) && !ar_turn_has_open_hooks(turn)) {
+	if (!turn->is_interrupted && ar_turn_only_waits(d->session, turn) && !ar_turn_has_open_hooks(turn) &&
+	    turn->checkpoint.v != AR_TURN_CHECKPOINT_LOST) {
 		ar_decide_rearm_calls(d, turn);
 		ar_decide_wait_again(d, turn);
 		return;
@@ -249,6 +251,7 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 	(void)err;
 	ar_decide_attach(d);
 	ar_decide_channels_lost(d);
+	ar_checkpoints_lost(d);
 	ar_task_recover(d);
 	for (size_t i = 0; i < d->session->threads.count; i++) {
 		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);

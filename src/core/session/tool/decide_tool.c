@@ -20,6 +20,7 @@
  * tool.failed with the reason that the model reads. Nothing here runs a tool: starting one is an effect,
  * its end an input. */
 #include "action/action.h"
+#include "checkpoint/checkpoints.h"
 #include "hook/hooks.h"
 #include "limits/budget.h"
 #include "process/record.h"
@@ -388,9 +389,11 @@ static enum ar_hold start_some(struct ar_decision *d, struct ar_turn *turn, cons
 			ar_budget_say_parallel(d, turn, running);
 			continue;
 		}
+		tool = ar_offers_find(offers, call->name);
+		if (tool && ar_checkpoint_before_call(d, turn, tool) == AR_HELD)
+			continue; /* its end brings the turn back here */
 		if (ar_budget_claim(d, turn, (struct ar_spending){ .calls = 1 }) == AR_HELD)
 			return AR_HELD;
-		tool = ar_offers_find(offers, call->name);
 		if (tool)
 			start(d, turn, call, tool);
 		else

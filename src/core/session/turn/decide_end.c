@@ -1,6 +1,7 @@
 /* Every way a turn ends. Order of the end facts: attempt, task, turn, then the thread goes on. Pure. */
 #include "action/action.h"
 #include "artifact/artifact.h"
+#include "checkpoint/checkpoints.h"
 #include "context/context.h"
 #include "limits/budget.h"
 #include "hook/hooks.h"
@@ -35,6 +36,7 @@ void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_s
 		});
 	ar_task_turn_ended(d, turn, &(struct ar_ending){ .output_ref = output_ref });
 	ar_decide_next(d, ar_decide_thread(d, turn));
+	ar_checkpoint_after_turn(d, turn);
 }
 
 _Static_assert((int)AR_TURN_FAILED_STATUS_CANCELLED == (int)AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED &&
@@ -96,6 +98,7 @@ static void end_facts(struct ar_decision *d, const struct ar_turn *turn, const s
 void ar_decide_fail(struct ar_decision *d, struct ar_turn *turn, const struct ar_ending *end)
 {
 	ar_hook_end_runs(d, turn, false);
+	ar_checkpoint_drop(d, turn);
 	ar_decide_cancel_actions(d, turn, end->message);
 	ar_decide_close_calls(d, turn);
 	ar_decide_compaction_dropped(d, turn, end->category, end->message);
@@ -104,6 +107,7 @@ void ar_decide_fail(struct ar_decision *d, struct ar_turn *turn, const struct ar
 	if (turn->unwanted.v)
 		ar_decide_roll_back_turn(d, turn);
 	ar_decide_next(d, ar_decide_thread(d, turn));
+	ar_checkpoint_after_turn(d, turn);
 }
 
 /* The end of a turn that was interrupted, by what interrupted it. */

@@ -1,0 +1,62 @@
+/* The checkpoint port: keeps the files of a workspace in a store of its own and brings them back. Decides
+ * nothing: which states are kept and when is the core's.
+ *
+ * Contract: loop thread only. The caller owns the run and what it points to until on_done, which comes
+ * exactly once, never before start() returns, also after cancel(). Runs of one workspace are carried out one
+ * after the other, in the order of start(). A run that is not done by its deadline is ended. */
+#ifndef AR_PORT_CHECKPOINT_H
+#define AR_PORT_CHECKPOINT_H
+
+#include "clock.h"
+#include "status.h"
+#include "str.h"
+
+#define AR_CHECKPOINT_ID_MAX 64 /* characters: hex of an object id */
+#define AR_CHECKPOINT_DIFF_MAX ((size_t)1024 * 1024) /* of the text of a DIFF */
+
+enum ar_checkpoint_kind {
+	AR_CHECKPOINT_SAVE = 1, /* keeps the files as they are now */
+	AR_CHECKPOINT_RESTORE, /* makes the files as `to` has them */
+	AR_CHECKPOINT_DIFF, /* what changed from `from` to `to` */
+	AR_CHECKPOINT_FORGET, /* `ids` are no longer needed; what only they hold may go */
+};
+
+struct ar_checkpoint_result {
+	/* AR_OK; AR_E_UNAVAILABLE: no store, no sandbox, no git; AR_E_CANCELED; AR_E_... */
+	enum ar_status status;
+	struct ar_str message; /* not AR_OK: why, and what to do, in words */
+	struct ar_str id; /* SAVE: the tree of the files. RESTORE: of the files before it */
+	int64_t files, bytes; /* SAVE: in it. RESTORE, DIFF: files changed; bytes of them */
+	int64_t left_out; /* SAVE: files that are not in it (too large, not regular, too many) */
+	/* RESTORE, DIFF: JSON array of {path, change: added|changed|deleted}, at most 10,000 */
+	struct ar_str changes;
+	struct ar_str diff; /* DIFF: unified text, cut at AR_CHECKPOINT_DIFF_MAX */
+	bool is_cut; /* changes or diff are not complete */
+}; /* texts live until on_done returns */
+
+struct ar_checkpoint_run {
+	enum ar_checkpoint_kind kind;
+	struct ar_str tenant, workspace_id; /* ws_...: whose store it is */
+	struct ar_str folder; /* of the workspace: real path */
+	struct ar_str session_id; /* for whom */
+	struct ar_str from, to; /* ids of earlier results; DIFF without `to`: the files as they are */
+	const struct ar_str *ids; /* FORGET */
+	size_t id_count;
+	ar_usec deadline; /* monotonic */
+	void (*on_done)(struct ar_checkpoint_run *r, const struct ar_checkpoint_result *result);
+	void *adapter_state;
+};
+
+struct ar_checkpoints;
+
+struct ar_checkpoints_vtable {
+	void (*start)(struct ar_checkpoints *c, struct ar_checkpoint_run *r);
+	void (*cancel)(struct ar_checkpoints *c, struct ar_checkpoint_run *r);
+	void (*close)(struct ar_checkpoints *c);
+};
+
+struct ar_checkpoints {
+	const struct ar_checkpoints_vtable *v;
+};
+
+#endif

@@ -1,0 +1,153 @@
+/* What facts of checkpoints leave in the state: their records, and whether the calls of a turn wait. Pure. */
+#include "apply.h"
+#include "checkpoint/checkpoints.h"
+
+_Static_assert((int)AR_CHECKPOINT_STARTED_PHASE_END == (int)AR_CHECKPOINT_RECORD_PHASE_END &&
+		       (int)AR_CHECKPOINT_FAILED_PHASE_RESTORE == (int)AR_CHECKPOINT_RECORD_PHASE_RESTORE,
+	       "a record has the words of its fact");
+
+static void keep_record(struct ar_session *s, struct ar_checkpoint *c,
+			const struct ar_shape_checkpoint_record *r)
+{
+	c->record = ar_struct_copy(&ar_shape_checkpoint_record_desc, r, AR_COPY_TEXT, &s->arena);
+}
+
+static void add_record(struct ar_session *s, const struct ar_event *e, struct ar_shape_checkpoint_record r)
+{
+	struct ar_checkpoint *c = ar_arena_alloc(&s->arena, sizeof(*c));
+
+	r.status = AR_CHECKPOINT_RECORD_STATUS_PENDING;
+	r.thread_id = e->ids[AR_SCOPE_THREAD];
+	r.turn_id = e->ids[AR_SCOPE_TURN];
+	r.sequence = (int64_t)e->sequence;
+	r.created_at = e->time;
+	keep_record(s, c, &r);
+	ar_vec_push(&s->arena, &s->checkpoints, c);
+	if (s->checkpoints.count > AR_WINDOW_CHECKPOINTS)
+		ar_vec_remove(&s->checkpoints, 0);
+	ar_apply_count(&s->counters.checkpoint.v, r.checkpoint_id);
+	s->counters.checkpoint.set = true;
+}
+
+/* The checkpoint that the fact ends. */
+static struct ar_checkpoint *find_open(struct ar_session *s, struct ar_str id)
+{
+	for (size_t i = s->checkpoints.count; i > 0; i--) {
+		struct ar_checkpoint *c = s->checkpoints.at[i - 1];
+
+		if (ar_str_eq(c->record->checkpoint_id, id))
+			return c->record->status == AR_CHECKPOINT_RECORD_STATUS_PENDING ? c : NULL;
+	}
+	return NULL;
+}
+
+/* Only the one at its start is waited for. */
+static void move_turn(struct ar_session *s, const struct ar_event *e, int phase, enum ar_turn_checkpoint to)
+{
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+
+	if (turn && phase == AR_CHECKPOINT_RECORD_PHASE_START)
+		turn->checkpoint = AR_OPT_INT(to);
+}
+
+enum ar_status ar_apply_checkpoint_started(struct ar_session *s, const struct ar_event *e,
+					   struct ar_error *err)
+{
+	const struct ar_ev_checkpoint_started *p = PAYLOAD(e, checkpoint_started);
+
+	if (find_open(s, p->checkpoint_id))
+		return ar_fail(err, AR_E_CORRUPT, "fact %llu begins a checkpoint a second time",
+			       (unsigned long long)e->sequence);
+	add_record(s, e,
+		   (struct ar_shape_checkpoint_record){ .checkpoint_id = p->checkpoint_id,
+							.workspace_id = p->workspace_id,
+							.phase = p->phase });
+	move_turn(s, e, p->phase, AR_TURN_CHECKPOINT_PENDING);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_checkpoint_created(struct ar_session *s, const struct ar_event *e,
+					   struct ar_error *err)
+{
+	const struct ar_ev_checkpoint_created *p = PAYLOAD(e, checkpoint_created);
+	struct ar_checkpoint *c = find_open(s, p->checkpoint_id);
+	struct ar_shape_checkpoint_record r;
+
+	if (!c)
+		return ar_apply_unknown(err, e, "checkpoint");
+	r = *c->record;
+	r.status = AR_CHECKPOINT_RECORD_STATUS_AVAILABLE;
+	r.tree = p->tree;
+	r.files = AR_OPT_INT(p->files);
+	r.bytes = AR_OPT_INT(p->bytes);
+	r.left_out = AR_OPT_INT(p->left_out);
+	keep_record(s, c, &r);
+	move_turn(s, e, r.phase, AR_TURN_CHECKPOINT_CREATED);
+	return AR_OK;
+}
+
+/* A restore that failed may have kept the state before it: that can be restored. */
+enum ar_status ar_apply_checkpoint_failed(struct ar_session *s, const struct ar_event *e,
+					  struct ar_error *err)
+{
+	const struct ar_ev_checkpoint_failed *p = PAYLOAD(e, checkpoint_failed);
+	struct ar_checkpoint *c = find_open(s, p->checkpoint_id);
+	struct ar_shape_checkpoint_record r;
+
+	if (!c)
+		return ar_apply_unknown(err, e, "checkpoint");
+	r = *c->record;
+	r.status = ar_str_absent(p->tree) ? AR_CHECKPOINT_RECORD_STATUS_FAILED
+					  : AR_CHECKPOINT_RECORD_STATUS_AVAILABLE;
+	r.tree = p->tree;
+	r.message = p->message;
+	keep_record(s, c, &r);
+	move_turn(s, e, r.phase,
+		  ar_str_is(p->category, AR_CATEGORY_INTERRUPTED) ? AR_TURN_CHECKPOINT_LOST
+								  : AR_TURN_CHECKPOINT_FAILED);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_checkpoint_restoring(struct ar_session *s, const struct ar_event *e,
+					     struct ar_error *err)
+{
+	const struct ar_ev_checkpoint_restoring *p = PAYLOAD(e, checkpoint_restoring);
+
+	(void)err;
+	add_record(s, e,
+		   (struct ar_shape_checkpoint_record){ .checkpoint_id = p->checkpoint_id,
+							.workspace_id = p->workspace_id,
+							.phase = AR_CHECKPOINT_RECORD_PHASE_RESTORE,
+							.target_id = p->target_id });
+	return AR_OK;
+}
+
+enum ar_status ar_apply_checkpoint_restored(struct ar_session *s, const struct ar_event *e,
+					    struct ar_error *err)
+{
+	const struct ar_ev_checkpoint_restored *p = PAYLOAD(e, checkpoint_restored);
+	struct ar_checkpoint *c = find_open(s, p->checkpoint_id);
+	struct ar_shape_checkpoint_record r;
+
+	if (!c)
+		return ar_apply_unknown(err, e, "checkpoint");
+	r = *c->record;
+	r.status = AR_CHECKPOINT_RECORD_STATUS_AVAILABLE;
+	r.tree = p->before;
+	keep_record(s, c, &r);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_checkpoint_expired(struct ar_session *s, const struct ar_event *e,
+					   struct ar_error *err)
+{
+	const struct ar_ev_checkpoint_expired *p = PAYLOAD(e, checkpoint_expired);
+
+	(void)err;
+	for (size_t i = s->checkpoints.count; i > 0; i--) {
+		if (ar_texts_have(p->checkpoint_ids, ar_checkpoint_at(s, i - 1)->checkpoint_id))
+			ar_vec_remove(&s->checkpoints, i - 1);
+	}
+	return AR_OK;
+}

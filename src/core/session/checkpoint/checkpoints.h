@@ -1,0 +1,41 @@
+/* Checkpoints: states of the files of a session's workspace, at the start and the end of its turns and
+ * before each restore. The bytes are with the port (port/checkpoint.h); the state has the newest records.
+ * Only a session with a workspace of its own has them, where the policy keeps some. Pure. */
+#ifndef AR_SESSION_CHECKPOINTS_H
+#define AR_SESSION_CHECKPOINTS_H
+
+#include "decide.h"
+
+#define AR_CHECKPOINT_CHANGES_MAX ((size_t)1024 * 1024) /* bytes of the list of a restore that is stored */
+
+struct ar_checkpoint {
+	const struct ar_shape_checkpoint_record *record;
+};
+
+static inline const struct ar_shape_checkpoint_record *ar_checkpoint_at(const struct ar_session *s, size_t i)
+{
+	return ((const struct ar_checkpoint *)s->checkpoints.at[i])->record;
+}
+
+/* state.c */
+/* NULL: there is none, or it is not kept any more. */
+const struct ar_shape_checkpoint_record *ar_session_checkpoint(const struct ar_session *s, struct ar_str id);
+
+/* The newest of the turn with that phase that can be restored; NULL: none. */
+const struct ar_shape_checkpoint_record *ar_session_checkpoint_of(const struct ar_session *s,
+								  struct ar_str turn, int phase);
+bool ar_session_makes_checkpoint(const struct ar_session *s); /* or restores one */
+
+/* decide_checkpoint.c */
+/* Whether the call may begin: one that may change files waits for the checkpoint at the start of its turn,
+ * which is begun here. One that failed holds nothing. */
+enum ar_hold ar_checkpoint_before_call(struct ar_decision *d, const struct ar_turn *turn,
+				       const struct ar_tool *tool);
+void ar_checkpoint_drop(struct ar_decision *d, const struct ar_turn *turn); /* it ends: nobody waits */
+void ar_checkpoint_after_turn(struct ar_decision *d, const struct ar_turn *turn);
+void ar_checkpoints_lost(struct ar_decision *d); /* after a crash: what is open has no process */
+
+/* expire.c: those that are too many or too old leave. */
+void ar_checkpoints_expire(struct ar_decision *d);
+
+#endif

@@ -1,0 +1,200 @@
+/* A checkpoint is begun, ends, is dropped or lost. The intent is a fact before anything is done, each end is
+ * another. A checkpoint that fails stops no work: it is on record, and the calls begin. Pure. */
+#include "checkpoint/checkpoints.h"
+#include "tool/calls.h"
+
+#define MILLISECOND 1000
+#define MESSAGE_MAX 1024
+
+static bool are_kept(const struct ar_decision *d)
+{
+	return d->session->bound && d->input->policy->checkpoints > 0;
+}
+
+/* ---- begun ---- */
+
+static void begin(struct ar_decision *d, const struct ar_turn *turn, int phase)
+{
+	struct ar_str id = ar_decide_mint(d, "cp", &d->counters.checkpoint.v);
+	struct ar_effect_checkpoint *effect;
+
+	ar_turn_emit(d, turn, AR_EV_CHECKPOINT_STARTED,
+		     &(struct ar_ev_checkpoint_started){ .checkpoint_id = id,
+							 .phase = phase,
+							 .workspace_id = d->session->bound->workspace_id });
+	effect = &ar_decide_effect(d, AR_EFFECT_CHECKPOINT)->checkpoint;
+	effect->kind = AR_CHECKPOINT_SAVE;
+	effect->id = id;
+	effect->is_waited_for = phase == AR_CHECKPOINT_STARTED_PHASE_START;
+	effect->deadline = d->input->now + d->input->policy->tool_ms * MILLISECOND;
+}
+
+enum ar_hold ar_checkpoint_before_call(struct ar_decision *d, const struct ar_turn *turn,
+				       const struct ar_tool *tool)
+{
+	if (!are_kept(d) || !tool->works_in_folder || tool->is_read_only)
+		return AR_GO_ON;
+	if (turn->checkpoint.v == AR_TURN_CHECKPOINT_CREATED ||
+	    turn->checkpoint.v == AR_TURN_CHECKPOINT_FAILED)
+		return AR_GO_ON;
+	if (turn->checkpoint.v != AR_TURN_CHECKPOINT_PENDING)
+		begin(d, turn, AR_CHECKPOINT_STARTED_PHASE_START);
+	return AR_HELD;
+}
+
+void ar_checkpoint_after_turn(struct ar_decision *d, const struct ar_turn *turn)
+{
+	if (are_kept(d) && turn->checkpoint.v == AR_TURN_CHECKPOINT_CREATED)
+		begin(d, turn, AR_CHECKPOINT_STARTED_PHASE_END);
+}
+
+/* ---- ended ---- */
+
+/* Of the turn and the thread that it was begun for; a restore has none. */
+static struct ar_ids ids_of(const struct ar_shape_checkpoint_record *r)
+{
+	struct ar_ids ids = { 0 };
+
+	ids.at[AR_SCOPE_THREAD] = r->thread_id;
+	ids.at[AR_SCOPE_TURN] = r->turn_id;
+	return ids;
+}
+
+static void fail(struct ar_decision *d, const struct ar_shape_checkpoint_record *r,
+		 struct ar_ev_checkpoint_failed p)
+{
+	struct ar_ids ids = ids_of(r);
+
+	p.checkpoint_id = r->checkpoint_id;
+	p.phase = r->phase;
+	p.message = ar_str_empty(p.message) ? AR_STR("the files could not be read or written")
+					    : ar_str_utf8_prefix(p.message, MESSAGE_MAX);
+	ar_decide_emit(d, AR_EV_CHECKPOINT_FAILED, &ids, &p);
+}
+
+void ar_checkpoint_drop(struct ar_decision *d, const struct ar_turn *turn)
+{
+	for (size_t i = d->session->checkpoints.count; i > 0; i--) {
+		const struct ar_shape_checkpoint_record *r = ar_checkpoint_at(d->session, i - 1);
+
+		if (r->status != AR_CHECKPOINT_RECORD_STATUS_PENDING || !ar_str_eq(r->turn_id, turn->id))
+			continue;
+		ar_decide_effect(d, AR_EFFECT_CHECKPOINT_CANCEL)->checkpoint_cancel = r->checkpoint_id;
+		fail(d, r,
+		     (struct ar_ev_checkpoint_failed){
+			     .category = AR_STR("cancelled"),
+			     .message = AR_STR("the turn ended before the checkpoint was made") });
+	}
+}
+
+static struct ar_str lost_message(const struct ar_shape_checkpoint_record *r)
+{
+	if (r->phase == AR_CHECKPOINT_RECORD_PHASE_RESTORE)
+		return AR_STR("the runtime stopped while the files were restored, and some of them may be; "
+			      "restore again");
+	return AR_STR("the runtime stopped while the checkpoint was made");
+}
+
+void ar_checkpoints_lost(struct ar_decision *d)
+{
+	for (size_t i = 0; i < d->session->checkpoints.count; i++) {
+		const struct ar_shape_checkpoint_record *r = ar_checkpoint_at(d->session, i);
+
+		if (r->status == AR_CHECKPOINT_RECORD_STATUS_PENDING)
+			fail(d, r,
+			     (struct ar_ev_checkpoint_failed){ .category = AR_STR(AR_CATEGORY_INTERRUPTED),
+							       .message = lost_message(r) });
+	}
+}
+
+static struct ar_str category_of(enum ar_status status)
+{
+	switch (status) {
+	case AR_E_UNAVAILABLE:
+		return AR_STR("unavailable");
+	case AR_E_CANCELED:
+		return AR_STR("cancelled");
+	case AR_E_TIMEOUT:
+		return AR_STR("timeout");
+	default:
+		return AR_STR("error");
+	}
+}
+
+static struct ar_str keep_changes(struct ar_decision *d, struct ar_str changes)
+{
+	if (ar_str_empty(changes) || changes.len > AR_CHECKPOINT_CHANGES_MAX)
+		return AR_STR_NONE;
+	return ar_decide_content(d, changes);
+}
+
+static void restored(struct ar_decision *d, const struct ar_shape_checkpoint_record *r,
+		     const struct ar_checkpoint_end *end)
+{
+	struct ar_ids ids = ids_of(r);
+	struct ar_str changes = keep_changes(d, end->changes);
+
+	ar_decide_emit(d, AR_EV_CHECKPOINT_RESTORED, &ids,
+		       &(struct ar_ev_checkpoint_restored){
+			       .checkpoint_id = r->checkpoint_id,
+			       .target_id = r->target_id,
+			       .before = end->tree,
+			       .files = end->files,
+			       .changes_ref = changes,
+			       .cut = { end->is_cut || ar_str_absent(changes),
+					end->is_cut || ar_str_absent(changes) } });
+	if (!ar_str_absent(changes))
+		ar_decide_masked(d, &ids, changes, &end->masked);
+}
+
+static void created(struct ar_decision *d, const struct ar_shape_checkpoint_record *r,
+		    const struct ar_checkpoint_end *end)
+{
+	struct ar_ids ids = ids_of(r);
+
+	ar_decide_emit(d, AR_EV_CHECKPOINT_CREATED, &ids,
+		       &(struct ar_ev_checkpoint_created){ .checkpoint_id = r->checkpoint_id,
+							   .phase = r->phase,
+							   .tree = end->tree,
+							   .files = end->files,
+							   .bytes = end->bytes,
+							   .left_out = end->left_out });
+}
+
+static void record_end(struct ar_decision *d, const struct ar_shape_checkpoint_record *r,
+		       const struct ar_checkpoint_end *end)
+{
+	bool is_restore = r->phase == AR_CHECKPOINT_RECORD_PHASE_RESTORE;
+
+	if (end->status != AR_OK || ar_str_empty(end->tree))
+		fail(d, r,
+		     (struct ar_ev_checkpoint_failed){
+			     .category = category_of(end->status),
+			     .message = end->message,
+			     .tree = is_restore && !ar_str_empty(end->tree) ? end->tree : AR_STR_NONE });
+	else if (is_restore)
+		restored(d, r, end);
+	else
+		created(d, r, end);
+}
+
+/* A late end finds nothing that waits for it: its turn has ended, or another process has the session. */
+enum ar_status ar_decide_checkpoint_done(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_checkpoint_end *end = d->input->checkpoint_done;
+	const struct ar_shape_checkpoint_record *r = ar_session_checkpoint(d->session, end->id);
+	struct ar_thread *t;
+	struct ar_turn *turn;
+
+	(void)err;
+	if (!r || r->status != AR_CHECKPOINT_RECORD_STATUS_PENDING)
+		return AR_OK;
+	record_end(d, r, end);
+	if (r->phase == AR_CHECKPOINT_RECORD_PHASE_START) {
+		turn = ar_session_turn(d->session, r->turn_id, &t);
+		if (turn && ar_thread_active(t) == turn && !turn->is_lost)
+			ar_decide_advance(d, turn);
+	}
+	ar_checkpoints_expire(d);
+	return AR_OK;
+}

@@ -1,0 +1,35 @@
+/* Reading the checkpoints of a session. Pure. */
+#include "checkpoint/checkpoints.h"
+
+const struct ar_shape_checkpoint_record *ar_session_checkpoint(const struct ar_session *s, struct ar_str id)
+{
+	for (size_t i = s->checkpoints.count; i > 0; i--) {
+		const struct ar_shape_checkpoint_record *r = ar_checkpoint_at(s, i - 1);
+
+		if (ar_str_eq(r->checkpoint_id, id))
+			return r;
+	}
+	return NULL;
+}
+
+const struct ar_shape_checkpoint_record *ar_session_checkpoint_of(const struct ar_session *s,
+								  struct ar_str turn, int phase)
+{
+	for (size_t i = s->checkpoints.count; i > 0; i--) {
+		const struct ar_shape_checkpoint_record *r = ar_checkpoint_at(s, i - 1);
+
+		if (ar_str_eq(r->turn_id, turn) && r->phase == phase &&
+		    r->status == AR_CHECKPOINT_RECORD_STATUS_AVAILABLE)
+			return r;
+	}
+	return NULL;
+}
+
+bool ar_session_makes_checkpoint(const struct ar_session *s)
+{
+	for (size_t i = s->checkpoints.count; i > 0; i--) {
+		if (ar_checkpoint_at(s, i - 1)->status == AR_CHECKPOINT_RECORD_STATUS_PENDING)
+			return true;
+	}
+	return false;
+}
