@@ -1,4 +1,5 @@
 /* `steer`, `fork` and `rollback`: what becomes of the conversation of a thread. */
+#include "checkpoint/checkpoint.h"
 #include "resolve.h"
 
 /* The thread that `word` ends; without a word the one that works, or the first. Absent when there is none. */
@@ -120,7 +121,7 @@ static enum ar_exit fork_thread(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 /* ---- rollback ---- */
 
-enum { ROLLBACK_TURN, ROLLBACK_SEQUENCE, ROLLBACK_THREAD, ROLLBACK_REASON };
+enum { ROLLBACK_TURN, ROLLBACK_SEQUENCE, ROLLBACK_THREAD, ROLLBACK_REASON, ROLLBACK_FILES };
 
 static void print_removed(struct ar_ctl *c, const struct ar_api_reply *r)
 {
@@ -132,6 +133,37 @@ static void print_removed(struct ar_ctl *c, const struct ar_api_reply *r)
 		ar_out_line(&c->out, id);
 		ar_out_printf(&c->out, "  removed\n");
 	}
+}
+
+/* The files as they were before the first of the removed turns that has a checkpoint. */
+static enum ar_exit restore_files(struct ar_ctl *c, struct ar_str session, struct ar_json removed)
+{
+	for (struct ar_json_iter it = ar_json_iter(removed); ar_json_next(&it);) {
+		struct ar_str turn = AR_STR_NONE, found;
+
+		ar_json_str(it.value, &turn);
+		found = ar_checkpoint_of_turn(c, session, turn);
+		if (!ar_str_absent(found))
+			return ar_checkpoint_restore(c, session, found, "agentctl rollback --files");
+	}
+	ar_ctl_note(c, "no turn that was removed has a checkpoint; the files stay as they are");
+	return AR_EXIT_OK;
+}
+
+static enum ar_exit send_rollback(struct ar_ctl *c, struct ar_buf *body, struct ar_str session,
+				  bool with_files)
+{
+	struct ar_api_reply reply;
+	enum ar_exit exit = ar_api_call(c, "rollback_thread", ar_ctl_take_buf(c, body), &reply);
+
+	if (exit == AR_EXIT_OK && c->is_json)
+		ar_api_print(c, &reply);
+	else if (exit == AR_EXIT_OK)
+		print_removed(c, &reply);
+	if (exit == AR_EXIT_OK && with_files)
+		exit = restore_files(c, session, ar_json_get(reply.doc, "removedTurnIds"));
+	ar_api_fini(&reply);
+	return exit;
 }
 
 static enum ar_exit roll_back(struct ar_ctl *c, const struct ar_ctl_args *a, struct ar_json session,
@@ -151,7 +183,7 @@ static enum ar_exit roll_back(struct ar_ctl *c, const struct ar_ctl_args *a, str
 	ar_jw_close(&w);
 	ar_jw_mstr(&w, "reason", ar_str_from(a->values[ROLLBACK_REASON]));
 	ar_jw_close(&w);
-	return ar_api_show(c, "rollback_thread", &body, print_removed);
+	return send_rollback(c, &body, ar_api_str(session, "sessionId"), a->values[ROLLBACK_FILES]);
 }
 
 static enum ar_exit rollback(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -186,8 +218,11 @@ const struct ar_ctl_command ar_cmd_rollback = {
 	.summary = "roll a thread back to an earlier turn",
 	.text = "Removes the turns after TURN from the conversation and lists them. The log keeps them; a "
 		"model no longer\n"
-		"gets them. Nothing may be running.",
-	.examples = "agentctl rollback last --turn turn_01j9xk_2\n"
+		"gets them. Nothing may be running. With --files the files of the workspace become as they "
+		"were before "
+		"the\n"
+		"first removed turn that changed some; the state before is kept as a checkpoint.",
+	.examples = "agentctl rollback last --turn turn_01j9xk_2 --files\n"
 		    "agentctl rollback last --sequence 0 --reason \"from the beginning\"",
 	.min = 1,
 	.max = 1,
@@ -195,7 +230,8 @@ const struct ar_ctl_command ar_cmd_rollback = {
 		     [ROLLBACK_SEQUENCE] = { "sequence", "N",
 					     "remove the turns that started after this fact" },
 		     [ROLLBACK_THREAD] = { "thread", "THREAD", "in this thread (the active one)" },
-		     [ROLLBACK_REASON] = { "reason", "TEXT", "reason to record" } },
+		     [ROLLBACK_REASON] = { "reason", "TEXT", "reason to record" },
+		     [ROLLBACK_FILES] = { "files", NULL, "restore the files too" } },
 	.run = rollback,
 };
 

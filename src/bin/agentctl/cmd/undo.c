@@ -1,17 +1,17 @@
-/* `agentctl undo`: the files that a turn changed, put back as they were. What was changed is on
- * record (changesRef of tool.result); the putting back is agent-files', on this machine and with
- * the rights of the caller. */
+/* `agentctl undo`: the files that a turn changed, put back as they were. A turn with a checkpoint is the
+ * daemon's to take back, whatever changed the files. Of others what file tools changed is on record
+ * (changesRef of tool.result); the putting back is agent-files', on this machine and with the rights of the
+ * caller. */
 #include "base64.h"
+#include "checkpoint/checkpoint.h"
 #include "files_program.h"
 #include "follow.h"
-#include "id.h"
-#include "resolve.h"
 
 #define CALLS_MAX 10000
 #define PART ((int64_t)4 << 20)
 #define CHANGES_MAX ((size_t)48 << 20)
 
-enum { OPT_SESSION, OPT_WORKSPACE };
+enum { OPT_SESSION, OPT_WORKSPACE, OPT_TOOLS };
 
 /* owner: one invocation */
 struct undo {
@@ -160,15 +160,12 @@ static enum ar_exit undo_all(struct undo *u)
 	return exit;
 }
 
-/* An id of ours has its session's in it. */
-static enum ar_exit find_session(struct ar_ctl *c, const struct ar_ctl_args *a, struct ar_api_reply *ret)
+/* What a person names a folder or file tools for is not for the daemon. */
+static struct ar_str find_checkpoint(struct ar_ctl *c, const struct ar_ctl_args *a, struct ar_str session)
 {
-	struct ar_str session_key = ar_id_session_key(ar_str_from(a->words[0]));
-	const char *word = a->values[OPT_SESSION];
-
-	if (!word && !ar_str_absent(session_key))
-		word = ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(session_key)).p;
-	return ar_resolve_read(c, word ? word : "last", ret);
+	if (a->values[OPT_WORKSPACE] || a->values[OPT_TOOLS])
+		return AR_STR_NONE;
+	return ar_checkpoint_of_turn(c, session, ar_str_from(a->words[0]));
 }
 
 static enum ar_exit undo(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -178,13 +175,17 @@ static enum ar_exit undo(struct ar_ctl *c, const struct ar_ctl_args *a)
 			  .workspace = ar_str_from(a->values[OPT_WORKSPACE]),
 			  .refs = ar_arena_alloc(&c->arena, CALLS_MAX * sizeof(*u.refs)) };
 	struct ar_api_reply reply;
-	enum ar_exit exit = find_session(c, a, &reply);
-	struct ar_str session = ar_arena_str(&c->arena, ar_api_str(reply.doc, "sessionId"));
+	enum ar_exit exit = ar_checkpoint_session(c, u.turn, a->values[OPT_SESSION], &reply);
+	struct ar_str checkpoint, session = ar_arena_str(&c->arena, ar_api_str(reply.doc, "sessionId"));
 
 	u.until = ar_api_int(reply.doc, "asOfSequence");
 	ar_api_fini(&reply);
-	if (exit == AR_EXIT_OK)
-		exit = read_facts(&u, session);
+	if (exit != AR_EXIT_OK)
+		return exit;
+	checkpoint = find_checkpoint(c, a, session);
+	if (!ar_str_absent(checkpoint))
+		return ar_checkpoint_restore(c, session, checkpoint, "agentctl undo");
+	exit = read_facts(&u, session);
 	return exit == AR_EXIT_OK ? undo_all(&u) : exit;
 }
 
@@ -192,12 +193,20 @@ const struct ar_ctl_command ar_cmd_undo = {
 	.name = "undo",
 	.synopsis = "TURN",
 	.summary = "restore the files that a turn changed",
-	.text = "Reverts what write_file, edit_file and apply_patch did in a turn, newest change first. "
-		"Prints a line per\n"
-		"file: restored, removed, or kept with the reason. A file that was changed since is kept. "
-		"Changes made by\n"
-		"commands are not recorded and stay. Runs on the machine with the files; exits with 1 if a "
-		"file was kept.",
+	.text = "If the turn has a checkpoint, the files of the workspace become as they were before it, "
+		"whatever changed "
+		"them\n"
+		"since: this turn, its commands, later turns. The state before is kept as a checkpoint. "
+		"Nothing may be "
+		"running.\n\n"
+		"Otherwise, and with --tools, reverts what write_file, edit_file and apply_patch did in the "
+		"turn, newest "
+		"change\n"
+		"first. Prints a line per file: restored, removed, or kept with the reason. A file that was "
+		"changed since is "
+		"kept;\n"
+		"changes made by commands stay. Runs on the machine with the files; exits with 1 if a file "
+		"was kept.",
 	.examples = "agentctl undo turn_01hx3tvq5sz8kq4x1d0f2m9abc_17\n"
 		    "agentctl undo my-turn --session last --workspace ~/project",
 	.min = 1,
@@ -205,6 +214,7 @@ const struct ar_ctl_command ar_cmd_undo = {
 	.options = { [OPT_SESSION] = { "session", "ID",
 				       "session of the turn, if the id does not contain it" },
 		     [OPT_WORKSPACE] = { "workspace", "DIR",
-					 "directory of the files (the turn's workspace)" } },
+					 "directory of the files (the turn's workspace); implies --tools" },
+		     [OPT_TOOLS] = { "tools", NULL, "only what file tools changed" } },
 	.run = undo,
 };
