@@ -28,6 +28,8 @@
 #define RETURN_POLL_MS 100
 #define LOG_TAIL ((off_t)2048) /* bytes of the log that are shown when the start fails */
 
+#define WORKSPACES_DIR "AGENTD_WORKSPACES_DIR"
+
 extern char **environ;
 
 bool ar_daemon_answers(struct ar_ctl *c)
@@ -135,6 +137,54 @@ static bool make_folder(const char *path)
 	return is_there;
 }
 
+/* A folder that the daemon cannot make, or that others can change, would keep it from starting. */
+static bool is_usable(struct ar_ctl *c, struct ar_str path)
+{
+	struct ar_str parent =
+		ar_arena_str(&c->arena, ar_str_sub(path, 0, (size_t)(strrchr(path.p, '/') - path.p)));
+	struct stat st;
+
+	if (lstat(path.p, &st) == 0)
+		return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 022) == 0;
+	return errno == ENOENT && (access(parent.p, W_OK | X_OK) == 0 || errno == ENOENT);
+}
+
+/* Where folders of workspaces are made, beside the data folder; absent: somebody else decides, or it cannot
+ * be one. A settings file decides for itself, and nodes of a cluster need a folder that all of them have. */
+static struct ar_str folder_for_workspaces(struct ar_ctl *c, const struct ar_start_file *last)
+{
+	struct ar_str data = ar_str_from(c->data_dir), path;
+
+	if (ar_str_absent(data) || !ar_str_absent(last->config) ||
+	    !ar_str_empty(ar_str_from(getenv(WORKSPACES_DIR))) ||
+	    !ar_str_empty(ar_str_from(getenv("AGENTD_STORE"))))
+		return AR_STR_NONE;
+	while (data.len > 1 && data.p[data.len - 1] == '/')
+		data.len--;
+	path = ar_arena_fmt(&c->arena, "%.*s-workspaces", AR_STR_ARG(data));
+	return is_usable(c, path) ? path : AR_STR_NONE;
+}
+
+char **ar_daemon_environ(struct ar_ctl *c, const struct ar_start_file *last)
+{
+	struct ar_str folder = folder_for_workspaces(c, last);
+	size_t count = 0, n = 0;
+	char **ret;
+
+	while (environ[count])
+		count++;
+	ret = ar_arena_alloc(&c->arena, (count + 2) * sizeof(*ret));
+	for (size_t i = 0; i < count; i++) {
+		if (ar_str_absent(folder) ||
+		    !ar_str_starts(ar_str_from(environ[i]), AR_STR(WORKSPACES_DIR "=")))
+			ret[n++] = environ[i];
+	}
+	if (!ar_str_absent(folder))
+		ret[n++] = (char *)(uintptr_t)ar_arena_fmt(&c->arena, WORKSPACES_DIR "=%s", folder.p).p;
+	ret[n] = NULL;
+	return ret;
+}
+
 struct start {
 	pid_t pid;
 	int log; /* descriptor, append */
@@ -142,7 +192,7 @@ struct start {
 };
 
 /* A session of its own, no terminal, default signals, nothing of ours open. */
-static int spawn(const char *program, char **argv, const int fds[3], pid_t *ret)
+static int spawn(char **argv, char **env, const int fds[3], pid_t *ret)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -160,7 +210,7 @@ static int spawn(const char *program, char **argv, const int fds[3], pid_t *ret)
 		posix_spawn_file_actions_adddup2(&files, fds[i], i);
 	posix_spawn_file_actions_addclosefrom_np(&files, 3);
 	posix_spawn_file_actions_addchdir_np(&files, "/"); /* else it would keep the caller's folder busy */
-	failed = posix_spawn(ret, program, &files, &attr, argv, environ);
+	failed = posix_spawn(ret, argv[0], &files, &attr, argv, env);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
 	return failed;
@@ -214,7 +264,8 @@ static enum ar_exit launch(struct ar_ctl *c, const char *program, const struct a
 				       AR_STR("check the owner of the data directory"),
 				       "%s cannot be opened: %s", log, strerror(errno));
 	ret->log_from = lseek(ret->log, 0, SEEK_END);
-	failed = spawn(program, (char **)argv, (const int[]){ null, null, ret->log }, &ret->pid);
+	failed = spawn((char **)argv, ar_daemon_environ(c, last), (const int[]){ null, null, ret->log },
+		       &ret->pid);
 	close(null);
 	if (failed)
 		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE, AR_STR_NONE, "%s cannot be started: %s",
@@ -372,7 +423,7 @@ const char *ar_daemon_how_to_start(struct ar_ctl *c)
 
 /* What it writes to the stream (1 or 2) until it ends; one that takes longer is killed.
  * Its wait status, or -1. */
-static int listen_to(char **argv, int stream, int ms, struct ar_buf *out)
+static int listen_to(char **argv, char **env, int stream, int ms, struct ar_buf *out)
 {
 	int ends[2], null = open("/dev/null", O_RDWR | O_CLOEXEC), status = -1;
 	struct ar_clock *clock = ar_clock_system();
@@ -383,7 +434,7 @@ static int listen_to(char **argv, int stream, int ms, struct ar_buf *out)
 
 	if (null < 0 || pipe2(ends, O_CLOEXEC) != 0)
 		return -1;
-	if (spawn(argv[0], argv,
+	if (spawn(argv, env,
 		  (const int[]){ null, stream == 1 ? ends[1] : null, stream == 2 ? ends[1] : null },
 		  &pid) == 0) {
 		close(ends[1]);
@@ -415,7 +466,7 @@ struct ar_str ar_daemon_version(struct ar_ctl *c, const char *program)
 	struct ar_str line = AR_STR_NONE;
 	struct ar_buf said = { 0 };
 
-	listen_to(argv, 1, VERSION_MS, &said);
+	listen_to(argv, environ, 1, VERSION_MS, &said);
 	if (said.len > 0)
 		ar_str_split(ar_buf_str(&said), '\n', &line);
 	line = ar_arena_str(&c->arena, line);
@@ -442,7 +493,7 @@ struct ar_str ar_daemon_check(struct ar_ctl *c, const char *program, bool *ret_i
 		argv[5] = (char *)"--config";
 		argv[6] = (char *)(uintptr_t)last.config.p;
 	}
-	status = listen_to(argv, 2, CHECK_MS, &said);
+	status = listen_to(argv, ar_daemon_environ(c, &last), 2, CHECK_MS, &said);
 	*ret_is_good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	text = status == -1 ? AR_STR_NONE : ar_arena_str(&c->arena, ar_buf_str(&said));
 	ar_buf_fini(&said);

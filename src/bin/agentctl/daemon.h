@@ -6,6 +6,8 @@
 
 #include <sys/types.h>
 
+struct ar_start_file;
+
 /* Whether somebody answers GET /health at the daemon's place. */
 bool ar_daemon_answers(struct ar_ctl *c);
 
@@ -20,6 +22,10 @@ const char *ar_daemon_program(struct ar_ctl *c);
  * settings file that the last daemon of the data folder had; of two that start at once the one that gets the
  * store stays, and both clients use it. Failure has been said on standard error. */
 AR_MUST_USE enum ar_exit ar_daemon_ensure(struct ar_ctl *c);
+
+/* The environment that a daemon of this place is started with: ours, and a folder for workspaces where
+ * neither a settings file nor a variable decides about them; the daemon makes it. Kept for the invocation. */
+char **ar_daemon_environ(struct ar_ctl *c, const struct ar_start_file *last);
 
 /* Says where the settings of this environment differ from those of the daemon that runs: it has read its own
  * when it was started. */

@@ -2,6 +2,7 @@
  * without one agentd's own program says what it would start with. */
 #include "api.h"
 #include "daemon.h"
+#include "io/start_file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static void print_rows(struct ar_ctl *c, const struct ar_api_reply *r)
 static enum ar_exit ask_program(struct ar_ctl *c)
 {
 	const char *program = ar_daemon_program(c);
+	struct ar_start_file last = { 0 };
 	char *argv[] = { (char *)"agentd",
 			 (char *)"settings",
 			 (char *)"--data-dir",
@@ -42,7 +44,7 @@ static enum ar_exit ask_program(struct ar_ctl *c)
 	if (!c->data_dir)
 		argv[2] = NULL;
 	ar_ctl_note(c, "no daemon answers; these are the settings that one would start with");
-	execv(program, argv);
+	execve(program, argv, ar_daemon_environ(c, &last));
 	return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR_NONE, "%s cannot be started: %s", program,
 			       strerror(errno));
 }
