@@ -2,7 +2,7 @@
 // printed when. end() stops every daemon that was started there, whatever the test did.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -66,6 +66,10 @@ export class Place {
 		const place = new Place();
 		place.dir = mkdtempSync(join(tmpdir(), "arctl-"));
 		place.data = join(place.dir, "state");
+		place.cwd = place.dir; // holds the data, so it cannot be a workspace
+		place.work = join(place.dir, "project"); // and this one can
+		mkdirSync(place.work);
+		if (process.getuid() === 0) chownSync(place.work, 1000, 1000);
 		place.model = withModel ? await startModel(0) : undefined;
 		place.env = { ...cleanEnv, HOME: place.dir, AGENTD_DATA_DIR: place.data, AGENTD_SHUTDOWN_GRACE_MS: "0", ...env };
 		if (place.model) place.env.OPENAI_BASE_URL = `http://127.0.0.1:${place.model.port}/v1`;
@@ -73,7 +77,7 @@ export class Place {
 	}
 	start(...args) {
 		const last = typeof args.at(-1) === "object" ? args.pop() : {};
-		return new Running(join(bin, "agentctl"), args, { cwd: this.dir, ...last, env: { ...this.env, ...last.env } });
+		return new Running(join(bin, "agentctl"), args, { cwd: this.cwd, ...last, env: { ...this.env, ...last.env } });
 	}
 	/** Runs to the end: { code, out, err }. */
 	ctl(...args) { return this.start(...args).within(); }

@@ -7,7 +7,10 @@ import { validateEvent } from "../lib/schemas.mjs";
 import { bin, lines, Place, Running } from "./place.mjs";
 
 let place;
-before(async () => { place = await Place.make(); });
+before(async () => {
+	place = await Place.make();
+	place.cwd = place.work;
+});
 after(() => place.end());
 
 test("run prints exactly the answer and exits 0", async () => {
@@ -147,7 +150,7 @@ test("a daemon that is killed in mid-answer and started again completes the turn
 	const run = place.start("run", "[[tokens 25]] [[delay 40]]");
 	await run.until((r) => r.out.includes("w5 "));
 	process.kill(place.pid, "SIGKILL");
-	const supervised = new Running(join(bin, "agentd"), ["--listen", "off"], { env: place.env });
+	const supervised = new Running(join(bin, "agentd"), ["--listen", "off"], { env: { ...place.env, AGENTD_WORKSPACES_DIR: `${place.data}-workspaces` } });
 	const { code, out, err } = await run.done;
 	assert.equal(code, 0, err);
 	assert.equal(lines(out).at(-1), Array.from({ length: 25 }, (_, i) => `w${i} `).join(""));
@@ -184,7 +187,7 @@ test("on a terminal escapes in the answer are shown, not obeyed", async () => {
 	const prompt = "[[say a\x1b[31mred\x07 \u009b2J]]";
 	const command = `${bin}/agentctl run "$PROMPT"`;
 	const term = new Running("script", ["-qec", command, "/dev/null"],
-		{ env: { ...place.env, PROMPT: prompt, TERM: "xterm", NO_COLOR: "1" } });
+		{ cwd: place.work, env: { ...place.env, PROMPT: prompt, TERM: "xterm", NO_COLOR: "1" } });
 	const { code, out } = await term.done;
 	assert.equal(code, 0);
 	assert.equal(out.replaceAll("\r", ""), "a\\u{1B}[31mred\\u{7} \\u{9B}2J\n");
@@ -204,7 +207,7 @@ test("without a terminal a question ends run with status 4, and its answer is no
 	const asking = await world({ config: { "tools.workspace": newFolder(), permission_rules: [{ name: "ask", effect: "ask", tool: "list_files" }] } });
 	const at = ["--socket", asking.rt.socket];
 	for (const how of [[], ["--on-question=fail"], ["--quiet"]]) {
-		const { code, out, err } = await place.ctl(...at, "run", ...how, "[[tool list_files {}]]");
+		const { code, out, err } = await place.ctl(...at, "run", "--no-workspace", ...how, "[[tool list_files {}]]");
 		assert.deepEqual([code, out], [4, ""], err);
 		const found = /^agentctl: the turn waits for a decision on (action_\w+): .*May the tool .+\nnext: agentctl approve (action_\w+) .*agentctl tail (sess_\w+) --after (\S+);/.exec(err);
 		assert.ok(found, err);

@@ -26,7 +26,7 @@ test("run starts a daemon that stays, in a folder that only the user can enter",
 });
 
 test("two that start at once share one daemon", async () => {
-	const both = await Promise.all([1, 2, 3, 4].map((i) => place.ctl("run", `[[say from ${i}]]`)));
+	const both = await Promise.all([1, 2, 3, 4].map((i) => place.ctl("run", `[[say from ${i}]]`, { cwd: place.work })));
 	both.forEach(({ code, out, err }, i) => assert.deepEqual([code, out, err], [0, `from ${i + 1}\n`, ""]));
 	assert.equal((await place.json("sessions")).sessions.length, 4);
 });
@@ -81,9 +81,8 @@ test("a daemon that cannot start shows the end of its log", async () => {
 });
 
 test("settings of the environment that the running daemon does not have are named, with what to do", async () => {
-	assert.equal((await place.ctl("run", "[[say one]]", { env: { AGENTD_MODEL: "m" } })).err, "", "the daemon that is started takes them");
-	const work = join(place.dir, "work");
-	mkdirSync(work);
+	const { work } = place;
+	assert.equal((await place.ctl("run", "[[say one]]", { cwd: work, env: { AGENTD_MODEL: "m" } })).err, "", "the daemon that is started takes them");
 	const env = { AGENTD_WORKSPACE: work, AGENTD_MODEL: "other", AGENTD_PROVIDER: "anthropic" };
 	const { code, out, err } = await place.ctl("run", "[[say two]]", { env });
 	assert.deepEqual([code, out], [0, "two\n"]);
@@ -93,7 +92,7 @@ test("settings of the environment that the running daemon does not have are name
 		"agentctl: it keeps its settings until it ends; to use yours: agentctl stop, then run again\n");
 	assert.equal((await place.ctl("stop")).code, 0);
 	assert.equal((await place.ctl("run", "[[say three]]", { env: { AGENTD_WORKSPACE: work } })).err, "");
-	assert.equal((await place.ctl("run", "[[say four]]", { env: { AGENTD_WORKSPACE: join(place.dir, ".", "work", "..", "work") } })).err, "", "the same folder under another path");
+	assert.equal((await place.ctl("run", "[[say four]]", { env: { AGENTD_WORKSPACE: join(place.dir, ".", "project", "..", "project") } })).err, "", "the same folder under another path");
 });
 
 test("without a model the advice names a command that the user knows", async () => {

@@ -21,7 +21,7 @@ async function start(env = {}, ...options) {
 /** Makes a workspace of a folder, or gives the refusal. */
 function make(name, ...options) {
 	const root = join(top, name);
-	mkdirSync(root);
+	mkdirSync(root, { recursive: true });
 	if (process.getuid() === 0) chownSync(root, 1000, 1000);
 	return place.ctl(...options, 'call', 'create_workspace', JSON.stringify({ root }));
 }

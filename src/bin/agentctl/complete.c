@@ -54,10 +54,12 @@ static void offer_commands(struct typed *t)
 /* Kinds of things by the word that stands for them. */
 static const struct kind {
 	const char *word, *command, *body, *array, *member, *about;
+	bool is_whole; /* no id: its end alone says nothing */
 } kinds[] = {
-	{ "SESSION", "list_sessions", "{\"limit\":100}", "sessions", "sessionId", "title" },
-	{ "ACTION", "list_actions", "{\"limit\":100,\"status\":\"pending\"}", "actions", "actionId",
-	  "title" },
+	{ "SESSION", "list_sessions", "{\"limit\":100}", "sessions", "sessionId", "title", false },
+	{ "ACTION", "list_actions", "{\"limit\":100,\"status\":\"pending\"}", "actions", "actionId", "title",
+	  false },
+	{ "WORKSPACE", "list_workspaces", "{\"limit\":100}", "workspaces", "root", "name", true },
 };
 
 /* An id as it was begun, or its end, which is what people read in lists. */
@@ -80,7 +82,8 @@ static void offer_things(struct typed *t, const struct kind *k)
 		struct ar_json list = ar_json_get(reply.doc, k->array);
 
 		for (struct ar_json_iter it = ar_json_iter(list); ar_json_next(&it);)
-			offer_id(t, ar_api_str(it.value, k->member), ar_api_str(it.value, k->about));
+			(k->is_whole ? offer : offer_id)(t, ar_api_str(it.value, k->member),
+							 ar_api_str(it.value, k->about));
 	}
 	ar_api_fini(&reply);
 }

@@ -25,6 +25,7 @@ struct search {
 	struct ar_str found;
 	struct ar_str rival; /* a second match */
 	struct ar_str cursor;
+	struct ar_str workspace; /* absent: of all */
 	bool is_exact;
 };
 
@@ -54,6 +55,7 @@ static struct ar_str list_body(struct search *s, int limit)
 	ar_jw_open(&w);
 	ar_jw_mint(&w, "limit", limit);
 	ar_jw_mstr(&w, "cursor", s->cursor);
+	ar_jw_mstr(&w, "workspace", s->workspace);
 	ar_jw_close(&w);
 	return ar_ctl_take_buf(s->ctl, &text);
 }
@@ -71,7 +73,7 @@ static enum ar_exit look_at_page(struct search *s, int limit)
 	return exit;
 }
 
-static enum ar_exit newest(struct search *s, struct ar_str *ret)
+static enum ar_exit newest(struct search *s, const char *none, struct ar_str *ret)
 {
 	enum ar_exit exit;
 
@@ -81,8 +83,7 @@ static enum ar_exit newest(struct search *s, struct ar_str *ret)
 		return exit;
 	if (ar_str_absent(s->found))
 		return ar_ctl_complain(s->ctl, AR_EXIT_FAILED,
-				       AR_STR("run agentctl run \"...\" to create one"),
-				       "there is no session yet");
+				       AR_STR("run agentctl run \"...\" to create one"), "%s", none);
 	*ret = s->found;
 	return AR_EXIT_OK;
 }
@@ -117,11 +118,19 @@ enum ar_exit ar_resolve_session(struct ar_ctl *c, const char *word, struct ar_st
 	uint64_t n;
 
 	if (strcmp(word, "last") == 0)
-		return newest(&s, ret);
+		return newest(&s, "there is no session yet", ret);
 	if (ar_str_absent(ar_id_session_key(s.word)) || ar_id_counter(s.word, &n))
 		return find_id(&s, ret);
 	*ret = s.word;
 	return AR_EXIT_OK;
+}
+
+enum ar_exit ar_resolve_newest(struct ar_ctl *c, struct ar_str workspace, const char *none,
+			       struct ar_str *ret)
+{
+	struct search s = { .ctl = c, .kind = &sessions, .workspace = workspace };
+
+	return newest(&s, none, ret);
 }
 
 enum ar_exit ar_resolve_action(struct ar_ctl *c, const char *word, struct ar_str *ret)

@@ -7,6 +7,10 @@
 /* The session that `word` means, kept for the invocation. Failure has been said on standard error. */
 AR_MUST_USE enum ar_exit ar_resolve_session(struct ar_ctl *c, const char *word, struct ar_str *ret);
 
+/* The newest session of a workspace; `none` is what is said when it has none. */
+AR_MUST_USE enum ar_exit ar_resolve_newest(struct ar_ctl *c, struct ar_str workspace, const char *none,
+					   struct ar_str *ret);
+
 /* The action that `word` means: a whole id as it is, part of one among those that wait for an answer. */
 AR_MUST_USE enum ar_exit ar_resolve_action(struct ar_ctl *c, const char *word, struct ar_str *ret);
 

@@ -2,6 +2,7 @@
 #include "submit.h"
 #include "daemon.h"
 #include "id.h"
+#include "resolve.h"
 
 #define ATTEMPTS 3
 
@@ -27,7 +28,10 @@ static struct ar_str body_of(struct ar_ctl *c, const struct ar_submit *what)
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "sessionId", what->session);
 	if (ar_str_absent(what->session))
-		ar_jw_mraw(&w, "createPolicy", AR_STR("{}"));
+		ar_jw_mraw(&w, "createPolicy",
+			   ar_str_absent(what->workspace)
+				   ? AR_STR("{}")
+				   : ar_resolve_body(c, "workspaceId", what->workspace));
 	ar_jw_mstr(&w, "threadId", what->thread);
 	ar_jw_mstr(&w, "text", what->text);
 	add_options(&w, what);

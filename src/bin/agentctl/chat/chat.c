@@ -45,9 +45,12 @@ static void note_receipt(struct ar_chat *t, struct ar_json receipt)
 
 void ar_chat_submit(struct ar_chat *t, struct ar_str text)
 {
-	struct ar_submit what = {
-		.session = t->session, .thread = t->thread, .text = text, .model = t->model, .mode = t->mode
-	};
+	struct ar_submit what = { .session = t->session,
+				  .thread = t->thread,
+				  .workspace = t->workspace,
+				  .text = text,
+				  .model = t->model,
+				  .mode = t->mode };
 	struct ar_api_reply reply;
 	enum ar_exit exit;
 
@@ -234,6 +237,14 @@ static void join_thread(struct ar_chat *t, struct ar_json thread)
 		ar_chat_add_question(t, ar_api_str(it.value, "actionId"), it.value);
 }
 
+/* Sessions that /new begins work where this one does. */
+static void join_workspace(struct ar_chat *t, struct ar_str id)
+{
+	struct ar_str kept = ar_arena_str(&t->ctl->arena, id);
+
+	t->workspace = kept.p && ar_workspace_is_id(kept.p) ? kept : AR_STR_NONE;
+}
+
 /* From the head of the session on: what was said before is for `agentctl show`. */
 static enum ar_exit join(struct ar_chat *t, const char *word)
 {
@@ -243,6 +254,7 @@ static enum ar_exit join(struct ar_chat *t, const char *word)
 	if (exit == AR_EXIT_OK) {
 		t->session = ar_arena_str(&t->ctl->arena, ar_api_str(reply.doc, "sessionId"));
 		ar_buf_addf(&t->follow.cursor, "%lld", (long long)ar_api_int(reply.doc, "asOfSequence"));
+		join_workspace(t, ar_api_str(reply.doc, "workspaceId"));
 		if (ar_chat_begin(t, AR_STYLE_DIM)) {
 			ar_out_printf(t->side, "%s: ", t->session.p);
 			ar_out_line(t->side, ar_str_utf8_prefix(ar_api_str(reply.doc, "title"), 100));
@@ -252,6 +264,22 @@ static enum ar_exit join(struct ar_chat *t, const char *word)
 	}
 	ar_api_fini(&reply);
 	return exit;
+}
+
+/* The session that is joined, if one is there already; new ones are made in the workspace. */
+static enum ar_exit find_session(struct ar_chat *t, const struct ar_chat_options *o)
+{
+	struct ar_str newest = AR_STR_NONE;
+	struct ar_workspace w;
+	enum ar_exit exit;
+
+	if (o->session)
+		return join(t, o->session);
+	exit = ar_workspace_choose(t->ctl, &o->workspace, &w);
+	t->workspace = w.id;
+	if (exit == AR_EXIT_OK && o->workspace.is_continued)
+		exit = ar_workspace_newest(t->ctl, &o->workspace, &w, &newest);
+	return exit == AR_EXIT_OK && newest.p ? join(t, newest.p) : exit;
 }
 
 static void live(struct ar_chat *t)
@@ -296,8 +324,8 @@ enum ar_exit ar_chat_run(struct ar_ctl *c, const struct ar_chat_options *o)
 	t.follow = new_follow(&t);
 	if (exit == AR_EXIT_OK)
 		ar_daemon_compare(c);
-	if (exit == AR_EXIT_OK && o->session)
-		exit = join(&t, o->session);
+	if (exit == AR_EXIT_OK)
+		exit = find_session(&t, o);
 	if (exit == AR_EXIT_OK) {
 		ar_ctl_hold_interrupts(c);
 		if (t.is_interactive)

@@ -8,6 +8,7 @@
 #include "calls.h"
 #include "follow.h"
 #include "shown.h"
+#include "workspace/workspace.h"
 
 #define AR_CHAT_QUESTIONS 16 /* that wait at once; the others are in `agentctl inbox` */
 #define AR_CHAT_CURRENCY 9
@@ -46,6 +47,7 @@ struct ar_chat {
 	bool is_interactive; /* somebody types; otherwise a line is a turn, one after the other */
 	bool fails_on_question; /* with nobody who types */
 	struct ar_str session, thread; /* absent: not begun */
+	struct ar_str workspace; /* of new sessions; absent: the server's own folder */
 	struct ar_str model, mode; /* for the next turns; absent: the daemon's */
 	struct ar_ctl_follow follow;
 	struct ar_shown shown;
@@ -75,6 +77,7 @@ struct ar_chat {
 
 struct ar_chat_options {
 	const char *session; /* word for one, or NULL */
+	struct ar_workspace_choice workspace; /* of new sessions, or whose newest is continued */
 	const char *model, *mode;
 	bool fails_on_question; /* where nobody types: a question ends the conversation */
 };

@@ -2,11 +2,14 @@
 #include "chat/chat.h"
 #include "question.h"
 
-enum { OPT_SESSION, OPT_CONTINUE, OPT_MODEL, OPT_MODE, OPT_ON_QUESTION };
+enum { OPT_SESSION, OPT_CONTINUE, OPT_MODEL, OPT_MODE, OPT_ON_QUESTION, OPT_WORKSPACE, OPT_NO_WORKSPACE };
 
 static enum ar_exit chat(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
-	struct ar_chat_options o = { .session = a->values[OPT_CONTINUE] ? "last" : a->values[OPT_SESSION],
+	struct ar_chat_options o = { .session = a->values[OPT_SESSION],
+				     .workspace = { .word = a->values[OPT_WORKSPACE],
+						    .is_off = a->values[OPT_NO_WORKSPACE],
+						    .is_continued = a->values[OPT_CONTINUE] },
 				     .model = a->values[OPT_MODEL],
 				     .mode = a->values[OPT_MODE] };
 	enum ar_exit exit = ar_question_policy(c, a->values[OPT_ON_QUESTION], &o.fails_on_question);
@@ -16,7 +19,8 @@ static enum ar_exit chat(struct ar_ctl *c, const struct ar_ctl_args *a)
 	if (a->values[OPT_CONTINUE] && a->values[OPT_SESSION])
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
 				       "--continue and --session exclude each other");
-	return ar_chat_run(c, &o);
+	exit = ar_workspace_check(c, &o.workspace, o.session);
+	return exit == AR_EXIT_OK ? ar_chat_run(c, &o) : exit;
 }
 
 const struct ar_ctl_command ar_cmd_chat = {
@@ -36,7 +40,8 @@ const struct ar_ctl_command ar_cmd_chat = {
 		"all completed. A question then ends chat with exit status 4 and stays open; "
 		"--on-question=wait waits for\n"
 		"its answer, which is the default if standard error is a terminal. --json prints the events "
-		"of the turns.",
+		"of the turns.\n"
+		"New sessions work in the current folder, as those of run do.",
 	.examples = "agentctl chat\n"
 		    "agentctl chat --continue\n"
 		    "agentctl chat --session last --mode plan\n"
@@ -44,11 +49,15 @@ const struct ar_ctl_command ar_cmd_chat = {
 	.min = 0,
 	.max = 0,
 	.options = { [OPT_SESSION] = { "session", "SESSION", "continue this session" },
-		     [OPT_CONTINUE] = { "continue", NULL, "continue the newest session" },
+		     [OPT_CONTINUE] = { "continue", NULL, "continue the newest session of the workspace" },
 		     [OPT_MODEL] = { "model", "NAME", "model of the turns" },
 		     [OPT_MODE] = { "mode", "MODE",
 				    "permission mode of the turns, such as plan or untrusted" },
 		     [OPT_ON_QUESTION] = { "on-question", "WHAT",
-					   "without a terminal: fail or wait (like run)" } },
+					   "without a terminal: fail or wait (like run)" },
+		     [OPT_WORKSPACE] = { "workspace", "WORKSPACE",
+					 "work in this folder or workspace (the current folder)" },
+		     [OPT_NO_WORKSPACE] = { "no-workspace", NULL,
+					    "work in the daemon's own folder, if any" } },
 	.run = chat,
 };

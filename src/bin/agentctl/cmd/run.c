@@ -9,6 +9,7 @@
 #include "resolve.h"
 #include "shown.h"
 #include "submit.h"
+#include "workspace/workspace.h"
 
 #define GRACE 10000000 /* microseconds from the interrupt of --timeout until we leave */
 #define INTERRUPT_MS 10000L
@@ -24,13 +25,16 @@ enum {
 	OPT_ON_QUESTION,
 	OPT_NO_WAIT,
 	OPT_REASONING,
-	OPT_MODEL_WAIT
+	OPT_MODEL_WAIT,
+	OPT_WORKSPACE,
+	OPT_NO_WORKSPACE
 };
 
 struct turn {
 	struct ar_ctl *ctl;
 	struct ar_ctl_follow *follow;
 	struct ar_str session, id;
+	struct ar_str workspace; /* of a session that the turn makes; absent: the server's own folder */
 	struct ar_shown shown;
 	struct ar_calls calls;
 	bool shows_reasoning;
@@ -310,6 +314,7 @@ static void print_receipt(struct ar_ctl *c, const struct ar_api_reply *r)
 static enum ar_exit submit(struct turn *t, const struct ar_ctl_args *a, struct ar_str text)
 {
 	struct ar_submit what = { .session = t->session,
+				  .workspace = t->workspace,
 				  .thread = ar_str_from(a->values[OPT_THREAD]),
 				  .text = text,
 				  .model = ar_str_from(a->values[OPT_MODEL]),
@@ -350,9 +355,32 @@ static enum ar_exit find_start(struct turn *t, const char *word)
 	return exit;
 }
 
+static struct ar_workspace_choice choice_of(const struct ar_ctl_args *a)
+{
+	return (struct ar_workspace_choice){ .word = a->values[OPT_WORKSPACE],
+					     .is_off = a->values[OPT_NO_WORKSPACE],
+					     .is_continued = a->values[OPT_CONTINUE] };
+}
+
+/* Where the turn goes: to a session that is there, or to a new one in the workspace. */
+static enum ar_exit find_session(struct turn *t, const struct ar_ctl_args *a)
+{
+	const struct ar_workspace_choice choice = choice_of(a);
+	struct ar_str newest = AR_STR_NONE;
+	struct ar_workspace w;
+	enum ar_exit exit;
+
+	if (a->values[OPT_SESSION])
+		return find_start(t, a->values[OPT_SESSION]);
+	exit = ar_workspace_choose(t->ctl, &choice, &w);
+	t->workspace = w.id;
+	if (exit == AR_EXIT_OK && choice.is_continued)
+		exit = ar_workspace_newest(t->ctl, &choice, &w, &newest);
+	return exit == AR_EXIT_OK ? find_start(t, newest.p) : exit;
+}
+
 static enum ar_exit carry_out(struct turn *t, const struct ar_ctl_args *a, struct ar_str text)
 {
-	const char *word = a->values[OPT_CONTINUE] ? "last" : a->values[OPT_SESSION];
 	enum ar_exit exit = a->values[OPT_MODEL_WAIT] ? ar_model_wait(t->ctl) : AR_EXIT_OK;
 
 	if (exit == AR_EXIT_OK)
@@ -360,7 +388,7 @@ static enum ar_exit carry_out(struct turn *t, const struct ar_ctl_args *a, struc
 	if (exit == AR_EXIT_OK)
 		ar_daemon_compare(t->ctl);
 	if (exit == AR_EXIT_OK)
-		exit = find_start(t, word);
+		exit = find_session(t, a);
 	if (exit == AR_EXIT_OK)
 		exit = submit(t, a, text);
 	if (exit != AR_EXIT_OK || a->values[OPT_NO_WAIT])
@@ -378,6 +406,8 @@ static const int exclusive[][2] = { { OPT_CONTINUE, OPT_SESSION },
 
 static enum ar_exit check_options(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
+	const struct ar_workspace_choice choice = choice_of(a);
+
 	for (size_t i = 0; i < AR_ARRAY_LEN(exclusive); i++) {
 		if (a->values[exclusive[i][0]] && a->values[exclusive[i][1]])
 			return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("leave one of them out"),
@@ -385,7 +415,7 @@ static enum ar_exit check_options(struct ar_ctl *c, const struct ar_ctl_args *a)
 					       ar_cmd_run.options[exclusive[i][0]].name,
 					       ar_cmd_run.options[exclusive[i][1]].name);
 	}
-	return AR_EXIT_OK;
+	return ar_workspace_check(c, &choice, a->values[OPT_SESSION]);
 }
 
 static enum ar_exit read_timeout(struct turn *t)
@@ -432,21 +462,27 @@ const struct ar_ctl_command ar_cmd_run = {
 	.name = "run",
 	.synopsis = "TEXT...",
 	.summary = "submit a turn, stream the answer, exit with its outcome",
-	.text = "Starts the daemon if none runs, submits TEXT as a turn of a new session, streams the "
-		"answer, and exits\n"
-		"with 0 if the turn completed, 1 if it failed, 130 if it was cancelled. A TEXT of a single - "
-		"is read from\n"
-		"standard input. A dropped connection resumes from the last event received.\n"
+	.text = "Starts the daemon if none runs, submits TEXT as a turn of a new session in the current "
+		"folder, streams\n"
+		"the answer, and exits with 0 if the turn completed, 1 if it failed, 130 if it was "
+		"cancelled. A TEXT of\n"
+		"a single - is read from standard input. A dropped connection resumes from the last event "
+		"received.\n"
 		"If a model call is retried after part of an answer, the new answer begins on a new line.\n"
 		"Ctrl-C interrupts the turn; a second Ctrl-C exits without waiting for its end.\n"
 		"If the turn asks a question, run waits for the answer if standard error is a terminal. "
 		"Otherwise it\n"
 		"exits with 4 and names the question, which stays open; --on-question chooses. --timeout "
 		"interrupts the\n"
-		"turn after that time and exits with 124.",
+		"turn after that time and exits with 124.\n"
+		"The session works in the workspace of the current folder, which is created if needed; "
+		"--workspace names\n"
+		"another. A folder that cannot be one (a home, a folder of the system) is not used, and a "
+		"note says so.",
 	.examples = "agentctl run \"Say hello in five words.\"\n"
 		    "git diff | agentctl run -\n"
 		    "agentctl run --continue \"And in French?\"\n"
+		    "cd ~/project && agentctl run \"Why does the build fail?\"\n"
 		    "agentctl run --mode plan \"How would you split this module?\"\n"
 		    "agentctl run --timeout 10m --on-question=fail \"Run the tests.\"\n"
 		    "agentctl run --json \"Count to three\" | jq -r .type",
@@ -454,7 +490,7 @@ const struct ar_ctl_command ar_cmd_run = {
 	.max = -1,
 	.options = { [OPT_SESSION] = { "session", "SESSION", "submit to this session" },
 		     [OPT_THREAD] = { "thread", "THREAD", "submit to this thread of the session" },
-		     [OPT_CONTINUE] = { "continue", NULL, "submit to the newest session" },
+		     [OPT_CONTINUE] = { "continue", NULL, "submit to the newest session of the workspace" },
 		     [OPT_MODEL] = { "model", "NAME", "model of the turn" },
 		     [OPT_MODE] = { "mode", "MODE", "permission mode of the turn, such as plan" },
 		     [OPT_SANDBOX] = { "sandbox", "PROFILE", "sandbox of the turn, such as read_only" },
@@ -465,6 +501,10 @@ const struct ar_ctl_command ar_cmd_run = {
 		     [OPT_REASONING] = { "reasoning", NULL,
 					 "show the model's reasoning (default on a terminal)" },
 		     [OPT_MODEL_WAIT] = { "model-wait", NULL,
-					  "first wait up to a minute for the model server" } },
+					  "first wait up to a minute for the model server" },
+		     [OPT_WORKSPACE] = { "workspace", "WORKSPACE",
+					 "work in this folder or workspace (the current folder)" },
+		     [OPT_NO_WORKSPACE] = { "no-workspace", NULL,
+					    "work in the daemon's own folder, if any" } },
 	.run = run,
 };

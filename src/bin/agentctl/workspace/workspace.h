@@ -1,0 +1,60 @@
+/* The workspace that a session works in, as people name one: by the folder they stand in, by a folder, or by
+ * its id. folder.c finds and makes it, choose.c decides for `run` and `chat`. A folder of this machine is
+ * named over the unix socket only: elsewhere its path says nothing. One thread. */
+#ifndef AR_CTL_WORKSPACE_H
+#define AR_CTL_WORKSPACE_H
+
+#include "api.h"
+
+/* What the command line says about it. */
+struct ar_workspace_choice {
+	const char *word; /* a folder or an id; NULL: the current folder */
+	bool is_off; /* the server's own folder */
+	bool is_continued; /* its newest session is wanted, not a new one */
+};
+
+struct ar_workspace {
+	struct ar_str id; /* absent: none */
+	struct ar_str root; /* as far as it is known */
+};
+
+/* ---- choose.c: run and chat ---- */
+
+/* The workspace of a session, made if it has to be. An absent id is the server's own folder: it was chosen,
+ * or the current one cannot be used, which a note says. Failure has been said on standard error. */
+AR_MUST_USE enum ar_exit ar_workspace_choose(struct ar_ctl *c, const struct ar_workspace_choice *choice,
+					     struct ar_workspace *ret);
+
+/* The newest session of that workspace; without one, of those that have none. A daemon of another machine is
+ * asked for the newest of all. */
+AR_MUST_USE enum ar_exit ar_workspace_newest(struct ar_ctl *c, const struct ar_workspace_choice *choice,
+					     const struct ar_workspace *w, struct ar_str *ret_session);
+
+/* Options that exclude each other, or a session that is there already; `has_session` says the latter. */
+AR_MUST_USE enum ar_exit ar_workspace_check(struct ar_ctl *c, const struct ar_workspace_choice *choice,
+					    bool has_session);
+
+/* ---- folder.c ---- */
+
+/* Whether the word is an id; everything else is a folder. */
+bool ar_workspace_is_id(const char *word);
+
+/* The real path of a folder; NULL: the current one. *ret_reason says what is wrong with it. */
+AR_MUST_USE bool ar_workspace_path(struct ar_ctl *c, const char *word, struct ar_str *ret,
+				   const char **ret_reason);
+
+/* The same, and a failure has been said on standard error. */
+AR_MUST_USE enum ar_exit ar_workspace_folder(struct ar_ctl *c, const char *word, struct ar_str *ret);
+
+/* create_workspace of that root. AR_OK: the server answered, and `ret` has an id, or reply the refusal.
+ * `reply` always wants fini. */
+AR_MUST_USE enum ar_status ar_workspace_make(struct ar_ctl *c, struct ar_str root, struct ar_workspace *ret,
+					     struct ar_api_reply *reply, struct ar_error *err);
+
+/* The workspace of that root among those that are there, archived ones too; absent id: there is none. */
+AR_MUST_USE enum ar_exit ar_workspace_find(struct ar_ctl *c, struct ar_str root, struct ar_workspace *ret);
+
+/* The one that a record of the API describes, kept for the invocation. */
+struct ar_workspace ar_workspace_read(struct ar_ctl *c, struct ar_json record);
+
+#endif
