@@ -1,5 +1,5 @@
 // A daemon that misbehaves on purpose, for the error paths that a real one does not show at will: a unix socket, GET
-// /health, one canned answer per path, and event streams that are given as lists of chunks and cut after each list.
+// /health, one canned answer (or a function of the input) per path, and event streams that are given as lists of chunks and cut after each list.
 import http from "node:http";
 
 export async function startFake(socket, { replies = {}, streams = [] } = {}) {
@@ -13,7 +13,8 @@ export async function startFake(socket, { replies = {}, streams = [] } = {}) {
 			asked.push({ path: url.pathname, after: url.searchParams.get("after"), body });
 			if (broken.delete(url.pathname)) return res.destroy();
 			if (url.pathname.endsWith("/events")) return stream(res, streams.shift());
-			const { status = 200, text, json = { status: "ok" } } = replies[url.pathname] ?? {};
+			const plan = replies[url.pathname] ?? {};
+			const { status = 200, text, json = { status: "ok" } } = typeof plan === "function" ? plan(JSON.parse(body)) : plan;
 			res.writeHead(status, { "content-type": "application/json" }).end(text ?? JSON.stringify(json));
 		});
 	});

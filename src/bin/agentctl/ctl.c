@@ -114,6 +114,15 @@ static enum ar_exit read_input(struct ar_ctl *c, struct ar_buf *ret)
 	return AR_EXIT_OK;
 }
 
+char ar_ctl_read_letter(void)
+{
+	char first = 0, c = 0;
+
+	while (read(STDIN_FILENO, &c, 1) == 1 && c != '\n')
+		first = first ? first : c;
+	return first;
+}
+
 enum ar_exit ar_ctl_read_text(struct ar_ctl *c, char **words, int count, struct ar_buf *ret)
 {
 	enum ar_exit exit = AR_EXIT_OK;

@@ -76,6 +76,9 @@ void ar_ctl_note(struct ar_ctl *c, const char *fmt, ...) AR_PRINTF(2, 3);
 /* The text of a turn from the words: joined by spaces, or standard input for a single "-". At most 1 MiB. */
 AR_MUST_USE enum ar_exit ar_ctl_read_text(struct ar_ctl *c, char **words, int count, struct ar_buf *ret);
 
+/* The first letter of the next line of standard input; 0: there is none. */
+char ar_ctl_read_letter(void);
+
 /* A span of time from its text: 45s, 90m, 12h, 30d. */
 bool ar_ctl_parse_span(struct ar_str text, ar_usec *ret);
 

@@ -95,16 +95,6 @@ enum ar_exit ar_question_read(struct ar_ctl *c, const struct ar_question *q, str
 	return exit;
 }
 
-/* The first letter of a typed line. */
-static char typed(void)
-{
-	char first = 0, c = 0;
-
-	while (read(STDIN_FILENO, &c, 1) == 1 && c != '\n')
-		first = first ? first : c;
-	return first;
-}
-
 static void show_pages(struct ar_ctl *c, struct ar_str text)
 {
 	struct winsize size = { 0 };
@@ -120,7 +110,7 @@ static void show_pages(struct ar_ctl *c, struct ar_str text)
 		text = ar_str_sub(text, part.len, text.len);
 		ar_out_printf(&c->err, "\n-- %zu bytes more; Enter shows them -- ", text.len);
 		fflush(c->err.file);
-		typed();
+		ar_ctl_read_letter();
 	}
 	ar_out_line(&c->err, text);
 	ar_out_printf(&c->err, "\n");
@@ -141,7 +131,7 @@ enum ar_exit ar_question_confirm(struct ar_ctl *c, const struct ar_question *q, 
 	show_pages(c, text);
 	ar_out_printf(&c->err, "That is all of it. Approve it? y/N ");
 	fflush(c->err.file);
-	if (typed() == 'y')
+	if (ar_ctl_read_letter() == 'y')
 		return AR_EXIT_OK;
 	return ar_ctl_complain(c, AR_EXIT_FAILED,
 			       ar_arena_fmt(&c->arena, "agentctl deny %.*s", AR_STR_ARG(q->id)),

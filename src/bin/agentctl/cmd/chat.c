@@ -2,14 +2,24 @@
 #include "chat/chat.h"
 #include "question.h"
 
-enum { OPT_SESSION, OPT_CONTINUE, OPT_MODEL, OPT_MODE, OPT_ON_QUESTION, OPT_WORKSPACE, OPT_NO_WORKSPACE };
+enum {
+	OPT_SESSION,
+	OPT_CONTINUE,
+	OPT_MODEL,
+	OPT_MODE,
+	OPT_ON_QUESTION,
+	OPT_WORKSPACE,
+	OPT_NO_WORKSPACE,
+	OPT_TRUST
+};
 
 static enum ar_exit chat(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	struct ar_chat_options o = { .session = a->values[OPT_SESSION],
 				     .workspace = { .word = a->values[OPT_WORKSPACE],
 						    .is_off = a->values[OPT_NO_WORKSPACE],
-						    .is_continued = a->values[OPT_CONTINUE] },
+						    .is_continued = a->values[OPT_CONTINUE],
+						    .trusts = a->values[OPT_TRUST] },
 				     .model = a->values[OPT_MODEL],
 				     .mode = a->values[OPT_MODE] };
 	enum ar_exit exit = ar_question_policy(c, a->values[OPT_ON_QUESTION], &o.fails_on_question);
@@ -57,7 +67,7 @@ const struct ar_ctl_command ar_cmd_chat = {
 					   "without a terminal: fail or wait (like run)" },
 		     [OPT_WORKSPACE] = { "workspace", "WORKSPACE",
 					 "work in this folder or workspace (the current folder)" },
-		     [OPT_NO_WORKSPACE] = { "no-workspace", NULL,
-					    "work in the daemon's own folder, if any" } },
+		     [OPT_NO_WORKSPACE] = { "no-workspace", NULL, "work in the daemon's own folder, if any" },
+		     [OPT_TRUST] = { "trust", NULL, "trust what the folder brings, without a question" } },
 	.run = chat,
 };

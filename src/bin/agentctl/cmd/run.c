@@ -27,7 +27,8 @@ enum {
 	OPT_REASONING,
 	OPT_MODEL_WAIT,
 	OPT_WORKSPACE,
-	OPT_NO_WORKSPACE
+	OPT_NO_WORKSPACE,
+	OPT_TRUST
 };
 
 struct turn {
@@ -359,7 +360,8 @@ static struct ar_workspace_choice choice_of(const struct ar_ctl_args *a)
 {
 	return (struct ar_workspace_choice){ .word = a->values[OPT_WORKSPACE],
 					     .is_off = a->values[OPT_NO_WORKSPACE],
-					     .is_continued = a->values[OPT_CONTINUE] };
+					     .is_continued = a->values[OPT_CONTINUE],
+					     .trusts = a->values[OPT_TRUST] };
 }
 
 /* Where the turn goes: to a session that is there, or to a new one in the workspace. */
@@ -478,7 +480,11 @@ const struct ar_ctl_command ar_cmd_run = {
 		"The session works in the workspace of the current folder, which is created if needed; "
 		"--workspace names\n"
 		"another. A folder that cannot be one (a home, a folder of the system) is not used, and a "
-		"note says so.",
+		"note says so.\n"
+		"What a folder brings for the agent (AGENTS.md) is used once the folder is trusted: a "
+		"terminal "
+		"lists it and\n"
+		"asks, --trust trusts it without a question.",
 	.examples = "agentctl run \"Say hello in five words.\"\n"
 		    "git diff | agentctl run -\n"
 		    "agentctl run --continue \"And in French?\"\n"
@@ -504,7 +510,7 @@ const struct ar_ctl_command ar_cmd_run = {
 					  "first wait up to a minute for the model server" },
 		     [OPT_WORKSPACE] = { "workspace", "WORKSPACE",
 					 "work in this folder or workspace (the current folder)" },
-		     [OPT_NO_WORKSPACE] = { "no-workspace", NULL,
-					    "work in the daemon's own folder, if any" } },
+		     [OPT_NO_WORKSPACE] = { "no-workspace", NULL, "work in the daemon's own folder, if any" },
+		     [OPT_TRUST] = { "trust", NULL, "trust what the folder brings, without a question" } },
 	.run = run,
 };

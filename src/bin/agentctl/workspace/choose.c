@@ -21,10 +21,17 @@ enum ar_exit ar_workspace_check(struct ar_ctl *c, const struct ar_workspace_choi
 	if (choice->word && choice->is_off)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("leave one of them out"),
 				       "--workspace and --no-workspace exclude each other");
-	if (has_session && (choice->word || choice->is_off))
+	if (has_session && (choice->word || choice->is_off || choice->trusts))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("leave one of them out"),
 				       "--session and --%s exclude each other: a session keeps its workspace",
-				       choice->word ? "workspace" : "no-workspace");
+				       choice->word	? "workspace"
+				       : choice->is_off ? "no-workspace"
+							: "trust");
+	if (choice->trusts && (choice->is_off || choice->is_continued))
+		return ar_ctl_complain(c, AR_EXIT_USAGE,
+				       AR_STR("agentctl workspace trust counts for new sessions"),
+				       "--trust and --%s exclude each other",
+				       choice->is_off ? "no-workspace" : "continue");
 	return AR_EXIT_OK;
 }
 
@@ -119,6 +126,19 @@ static enum ar_exit use_named(struct ar_ctl *c, const struct ar_workspace_choice
 
 /* ---- for a session ---- */
 
+/* A session keeps what it began with: trust counts for new ones. */
+static enum ar_exit settle_trust(struct ar_ctl *c, const struct ar_workspace_choice *choice,
+				 const struct ar_workspace *w)
+{
+	bool is_trusted;
+
+	if (ar_str_absent(w->id) || w->is_trusted || choice->is_continued)
+		return AR_EXIT_OK;
+	if (choice->trusts)
+		return ar_workspace_trust(c, w, false, &is_trusted);
+	return ar_workspace_offer_trust(c, w);
+}
+
 enum ar_exit ar_workspace_choose(struct ar_ctl *c, const struct ar_workspace_choice *choice,
 				 struct ar_workspace *ret)
 {
@@ -127,7 +147,7 @@ enum ar_exit ar_workspace_choose(struct ar_ctl *c, const struct ar_workspace_cho
 	*ret = (struct ar_workspace){ 0 };
 	if (!is_server_chosen(c, choice))
 		exit = choice->word ? use_named(c, choice, ret) : use_current(c, choice, ret);
-	return exit;
+	return exit == AR_EXIT_OK ? settle_trust(c, choice, ret) : exit;
 }
 
 enum ar_exit ar_workspace_newest(struct ar_ctl *c, const struct ar_workspace_choice *choice,

@@ -61,7 +61,8 @@ enum ar_exit ar_workspace_folder(struct ar_ctl *c, const char *word, struct ar_s
 struct ar_workspace ar_workspace_read(struct ar_ctl *c, struct ar_json record)
 {
 	return (struct ar_workspace){ .id = ar_arena_str(&c->arena, ar_api_str(record, "workspaceId")),
-				      .root = ar_arena_str(&c->arena, ar_api_str(record, "root")) };
+				      .root = ar_arena_str(&c->arena, ar_api_str(record, "root")),
+				      .is_trusted = ar_str_is(ar_api_str(record, "trust"), "trusted") };
 }
 
 enum ar_status ar_workspace_make(struct ar_ctl *c, struct ar_str root, struct ar_workspace *ret,

@@ -1,6 +1,7 @@
 /* The workspace that a session works in, as people name one: by the folder they stand in, by a folder, or by
- * its id. folder.c finds and makes it, choose.c decides for `run` and `chat`. A folder of this machine is
- * named over the unix socket only: elsewhere its path says nothing. One thread. */
+ * its id. folder.c finds and makes it, choose.c decides for `run` and `chat`, trust.c lists what a folder
+ * brings and asks. A folder of this machine is named over the unix socket only: elsewhere its path says
+ * nothing. One thread. */
 #ifndef AR_CTL_WORKSPACE_H
 #define AR_CTL_WORKSPACE_H
 
@@ -11,17 +12,20 @@ struct ar_workspace_choice {
 	const char *word; /* a folder or an id; NULL: the current folder */
 	bool is_off; /* the server's own folder */
 	bool is_continued; /* its newest session is wanted, not a new one */
+	bool trusts; /* without a question */
 };
 
 struct ar_workspace {
 	struct ar_str id; /* absent: none */
 	struct ar_str root; /* as far as it is known */
+	bool is_trusted;
 };
 
 /* ---- choose.c: run and chat ---- */
 
-/* The workspace of a session, made if it has to be. An absent id is the server's own folder: it was chosen,
- * or the current one cannot be used, which a note says. Failure has been said on standard error. */
+/* The workspace of a session, made if it has to be, and asked about where it is not trusted. An absent id is
+ * the server's own folder: it was chosen, or the current one cannot be used, which a note says. Failure has
+ * been said on standard error. */
 AR_MUST_USE enum ar_exit ar_workspace_choose(struct ar_ctl *c, const struct ar_workspace_choice *choice,
 					     struct ar_workspace *ret);
 
@@ -56,5 +60,19 @@ AR_MUST_USE enum ar_exit ar_workspace_find(struct ar_ctl *c, struct ar_str root,
 
 /* The one that a record of the API describes, kept for the invocation. */
 struct ar_workspace ar_workspace_read(struct ar_ctl *c, struct ar_json record);
+
+/* ---- trust.c ---- */
+
+/* For a session: where the folder brings something that would be used and is not trusted, a terminal asks;
+ * elsewhere a note says that it is not used. Only a yes that could not be recorded is a failure. */
+AR_MUST_USE enum ar_exit ar_workspace_offer_trust(struct ar_ctl *c, const struct ar_workspace *w);
+
+/* Lists what the folder brings on standard error and trusts it. With `is_asked` a terminal asks in between;
+ * *ret_is_trusted says what became of it. */
+AR_MUST_USE enum ar_exit ar_workspace_trust(struct ar_ctl *c, const struct ar_workspace *w, bool is_asked,
+					    bool *ret_is_trusted);
+
+/* The items of inspect_workspace, a line each. */
+void ar_workspace_print_items(struct ar_out *o, struct ar_json items);
 
 #endif
