@@ -2,6 +2,7 @@
  * files. */
 #include "files.h"
 
+#include "checkpoint/checkpoint.h"
 #include "clock.h"
 #include "git/repository.h"
 #include "write/undo.h"
@@ -71,6 +72,10 @@ static const struct owner_tool {
 	{ "undo", ar_files_undo },
 	{ "repositories", ar_files_repositories },
 	{ "quarantine", ar_files_quarantine },
+	{ "checkpoint_save", ar_files_checkpoint_save },
+	{ "checkpoint_restore", ar_files_checkpoint_restore },
+	{ "checkpoint_diff", ar_files_checkpoint_diff },
+	{ "checkpoint_forget", ar_files_checkpoint_forget },
 };
 
 static const struct owner_tool *find_owner_tool(struct ar_json request)
@@ -138,6 +143,7 @@ static void write_answer(const struct ar_files_work *w, struct ar_buf *out)
 		write_image(&j, &w->image);
 	ar_jw_mraw(&j, "changes", w->changes);
 	ar_jw_mraw(&j, "versions", w->versions);
+	ar_jw_mraw(&j, "checkpoint", w->checkpoint);
 	ar_jw_close(&j);
 }
 

@@ -3,8 +3,9 @@
  *
  * Request: {"tool","args","workspace","maxBytes","maxMs"}. Answer:
  * {"outcome","text","image","category","message","advice","changes","versions"}, outcome the number of an
- * enum ar_tool_outcome. Three more tools are in no table and offered to no model: `undo`, with args
- * {"changes"} as an answer had them, `repositories`, and `quarantine` with args {"path"}. */
+ * enum ar_tool_outcome. More tools are in no table and offered to no model: `undo`, with args {"changes"} as
+ * an answer had them, `repositories`, `quarantine` with args {"path"}, and those of
+ * checkpoint/checkpoint.h. */
 #ifndef AR_FILES_FILES_H
 #define AR_FILES_FILES_H
 

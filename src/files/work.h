@@ -44,6 +44,7 @@ struct ar_files_work {
 	/* JSON array of what was changed, with what was there before; absent: nothing */
 	struct ar_str changes;
 	struct ar_str versions; /* JSON array of the same files as they are now; absent: nothing */
+	struct ar_str checkpoint; /* JSON object of checkpoint/checkpoint.h; absent: none */
 	enum ar_tool_outcome outcome; /* 0: still fine */
 	const char *category, *advice;
 	struct ar_str message;

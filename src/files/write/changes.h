@@ -15,6 +15,7 @@
 #define AR_CHANGES_MAX 256
 #define AR_CHANGES_FILE_MAX ((size_t)8 << 20) /* before and after */
 #define AR_CHANGES_BYTES_MAX ((size_t)24 << 20) /* before, of all files */
+#define AR_PUT_TEMP_MAX 48
 
 struct ar_change {
 	struct ar_str path; /* from the workspace */
@@ -25,7 +26,7 @@ struct ar_change {
 	struct ar_str name; /* in its folder */
 	int folder; /* -1: not there yet */
 	struct stat seen;
-	char temp[48];
+	char temp[AR_PUT_TEMP_MAX];
 	size_t made; /* folders that were made for it */
 	bool is_done;
 };

@@ -78,12 +78,17 @@ static void remove_folders(struct ar_changes *c, struct ar_change *f)
 
 /* ---- files ---- */
 
-static int create_temp(struct ar_change *f)
+void ar_put_temp_name(char ret[AR_PUT_TEMP_MAX])
 {
 	uint64_t number = 0;
 
 	(void)!getrandom(&number, sizeof(number), 0);
-	snprintf(f->temp, sizeof(f->temp), ".agent-files-%016llx.tmp", (unsigned long long)number);
+	snprintf(ret, AR_PUT_TEMP_MAX, ".agent-files-%016llx.tmp", (unsigned long long)number);
+}
+
+static int create_temp(struct ar_change *f)
+{
+	ar_put_temp_name(f->temp);
 	return openat(f->folder, f->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 

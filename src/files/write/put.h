@@ -15,6 +15,9 @@ bool ar_put_finish(struct ar_changes *c, struct ar_change *f);
 /* As it was before prepare, as far as that is possible; at any point. */
 void ar_put_back(struct ar_changes *c, struct ar_change *f);
 
+/* A name for content that is written beside its file before it is moved there. */
+void ar_put_temp_name(char ret[AR_PUT_TEMP_MAX]);
+
 /* Of changes.c: the folder of a change as a path from the workspace, and whether it changes nothing. */
 struct ar_str ar_change_folder(struct ar_arena *a, const struct ar_change *f);
 bool ar_change_is_none(const struct ar_change *f);

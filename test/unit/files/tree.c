@@ -41,6 +41,8 @@ static void clear(struct call *c)
 	ar_buf_fini(&c->category);
 	ar_buf_fini(&c->advice);
 	ar_buf_fini(&c->changes);
+	ar_buf_fini(&c->id);
+	ar_buf_fini(&c->diff);
 	*c = (struct call){ 0 };
 }
 
@@ -96,6 +98,16 @@ static struct ar_str text_of(struct ar_json v)
 	return s;
 }
 
+static void read_checkpoint(struct call *c, struct ar_json v)
+{
+	keep(&c->id, text_of(ar_json_get(v, "id")));
+	keep(&c->diff, text_of(ar_json_get(v, "diff")));
+	ar_json_i64(ar_json_get(v, "files"), &c->files);
+	ar_json_i64(ar_json_get(v, "bytes"), &c->bytes);
+	ar_json_i64(ar_json_get(v, "leftOut"), &c->left_out);
+	ar_json_bool(ar_json_get(v, "isCut"), &c->is_cut);
+}
+
 static void read_answer(struct call *c, struct ar_json v)
 {
 	int64_t outcome = 0;
@@ -117,6 +129,7 @@ static void read_answer(struct call *c, struct ar_json v)
 	if (ar_json_type(ar_json_get(v, "changes")) == AR_JSON_ARRAY)
 		ar_json_print(ar_json_get(v, "changes"), &c->changes);
 	ar_buf_addc(&c->changes, '\0');
+	read_checkpoint(c, ar_json_get(v, "checkpoint"));
 }
 
 struct call *tree_run(struct tree *t, const char *tool, const char *args)
