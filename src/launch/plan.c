@@ -39,6 +39,7 @@ static const struct word words[] = {
 	{ "uid", NUMBER, AT(uid), 0, 0, NULL, false },
 	{ "gid", NUMBER, AT(gid), 0, 0, NULL, false },
 	{ "workspace", TEXT, AT(workspace), 0, 0, NULL, false },
+	{ "reads_workspace", FLAG, AT(reads_workspace), 0, 0, NULL, false },
 	{ "workspace_uid", NUMBER, AT(workspace_uid), 0, 0, NULL, false },
 	{ "workspace_gid", NUMBER, AT(workspace_gid), 0, 0, NULL, false },
 	{ "cwd", TEXT, AT(cwd), 0, 0, NULL, true },

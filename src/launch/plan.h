@@ -59,6 +59,7 @@ struct ar_plan {
 	uint32_t uid, gid; /* ROOT: what it becomes, never 0; USERNS: what it calls itself inside */
 	/* Absolute, without a link in it, as write roots; NULL: none. Seen inside under the same name */
 	const char *workspace;
+	bool reads_workspace; /* it is read-only, also where write roots are written */
 	/* its owner: the mount maps it to uid and gid when they differ */
 	uint32_t workspace_uid, workspace_gid;
 	const char *cwd; /* as seen inside */

@@ -93,10 +93,11 @@ static int allow_read_roots(struct ar_init *in, int rules)
 
 static int allow_plan(struct ar_init *in, int rules)
 {
-	uint64_t workspace = in->plan.mode == AR_PLAN_WORKSPACE_WRITE ? WRITES : READS;
+	uint64_t roots = in->plan.mode == AR_PLAN_WORKSPACE_WRITE ? WRITES : READS;
+	uint64_t workspace = in->plan.reads_workspace ? READS : roots;
 
 	if (allow_view(in, rules) < 0 || allow_read_roots(in, rules) < 0 ||
-	    allow_paths(in, rules, &in->plan.write_roots, workspace) < 0)
+	    allow_paths(in, rules, &in->plan.write_roots, roots) < 0)
 		return -1;
 	if (in->plan.workspace &&
 	    ar_landlock_allow(rules, in->landlock_abi, in->plan.workspace, workspace) < 0)

@@ -127,11 +127,11 @@ static void add_roots(const struct ar_init *in, struct ar_message *t)
 	}
 	for (size_t i = 0; i < p->write_roots.count && p->mode == AR_PLAN_READ_ONLY; i++)
 		add_item(&l, p->write_roots.at[i]);
-	if (p->workspace && p->mode == AR_PLAN_READ_ONLY)
+	if (p->workspace && (p->mode == AR_PLAN_READ_ONLY || p->reads_workspace))
 		add_item(&l, p->workspace);
 	ar_message_add(t, "]");
 	l = open_list(t, "writeRoots");
-	if (p->workspace && is_writable)
+	if (p->workspace && is_writable && !p->reads_workspace)
 		add_item(&l, p->workspace);
 	for (size_t i = 0; i < p->write_roots.count && is_writable; i++)
 		add_item(&l, p->write_roots.at[i]);

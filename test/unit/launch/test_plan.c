@@ -309,6 +309,7 @@ static void another_boundary_is_another(void **state AR_UNUSED)
 	DIFFERS("filter", q.filter = NULL);
 	DIFFERS("notifies", q.notifies = false);
 	DIFFERS("landlock", q.uses_landlock = false);
+	DIFFERS("reads_workspace", q.reads_workspace = true);
 	DIFFERS("processes", q.limits.processes = 0);
 	DIFFERS("memory_bytes", q.limits.memory_bytes++);
 	DIFFERS("file_bytes", q.limits.file_bytes++);

@@ -146,14 +146,14 @@ static bool is_mapped(const struct ar_init *in, int source)
 	return in->idmap >= 0 && fstat(source, &st) == 0 && st.st_uid == in->plan.workspace_uid;
 }
 
-static int mount_writable(struct ar_init *in, const char *path)
+static int mount_writable(struct ar_init *in, const char *path, bool is_read)
 {
 	struct mount_attr attr = { .attr_set = PLAIN };
 	int source = sys_openat2(AT_FDCWD, path, O_PATH, RESOLVE_NO_SYMLINKS), failed;
 
 	if (source < 0)
 		return ar_init_fail(in, "root", path);
-	if (in->plan.mode == AR_PLAN_READ_ONLY)
+	if (in->plan.mode == AR_PLAN_READ_ONLY || is_read)
 		attr.attr_set |= MOUNT_ATTR_RDONLY;
 	if (is_mapped(in, source)) {
 		attr.attr_set |= MOUNT_ATTR_IDMAP;
@@ -168,10 +168,10 @@ static int mount_write_roots(struct ar_init *in)
 {
 	const struct ar_plan_paths *roots = &in->plan.write_roots;
 
-	if (in->plan.workspace && mount_writable(in, in->plan.workspace) < 0)
+	if (in->plan.workspace && mount_writable(in, in->plan.workspace, in->plan.reads_workspace) < 0)
 		return -1;
 	for (size_t i = 0; i < roots->count; i++) {
-		if (mount_writable(in, roots->at[i]) < 0)
+		if (mount_writable(in, roots->at[i], false) < 0)
 			return -1;
 	}
 	return 0;

@@ -1,7 +1,7 @@
 /* Violations of one contained program: system calls that the filter refused, counted while it runs, and
  * protected paths that it made, looked for when it has ended. They go with its result. Loop thread only. */
-#ifndef AR_TOOL_FILES_VIOLATION_LISTENER_H
-#define AR_TOOL_FILES_VIOLATION_LISTENER_H
+#ifndef AR_EDGE_CONTAINED_VIOLATION_LISTENER_H
+#define AR_EDGE_CONTAINED_VIOLATION_LISTENER_H
 
 #include "arena.h"
 #include "json.h"

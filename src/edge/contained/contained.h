@@ -4,8 +4,8 @@
  *
  * Contract: loop thread only. done() comes exactly once and never before start returns, also after stop();
  * the memory goes later, when the loop has seen the end of the process. */
-#ifndef AR_TOOL_FILES_CONTAINED_H
-#define AR_TOOL_FILES_CONTAINED_H
+#ifndef AR_EDGE_CONTAINED_CONTAINED_H
+#define AR_EDGE_CONTAINED_CONTAINED_H
 
 #include "boundary.h"
 
@@ -37,6 +37,9 @@ struct ar_contained_spec {
 	struct ar_str input;
 	struct ar_str session_id, call_id, workspace;
 	enum ar_sandbox_profile profile;
+	/* With workspace_write: a folder that is written, instead of those of the settings; absent: none */
+	struct ar_str store;
+	bool reads_workspace; /* with `store`: the workspace itself is not written */
 	size_t output_max;
 	void (*done)(void *arg,
 		     const struct ar_contained_end *end); /* what it brings lives until it returns */

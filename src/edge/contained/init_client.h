@@ -1,7 +1,7 @@
 /* A client of agent-init (src/launch/init_wire.h): starts it with a plan and an input and reads its messages
  * one by one. The owner watches the descriptors. Loop thread only. */
-#ifndef AR_TOOL_FILES_INIT_CLIENT_H
-#define AR_TOOL_FILES_INIT_CLIENT_H
+#ifndef AR_EDGE_CONTAINED_INIT_CLIENT_H
+#define AR_EDGE_CONTAINED_INIT_CLIENT_H
 
 #include "init_wire.h"
 #include "json.h"

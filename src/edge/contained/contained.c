@@ -289,6 +289,18 @@ static void fail_later(struct ar_contained *c, const char *message, bool is_unav
 	uv_timer_start(&c->later, start_failed, 0, 0);
 }
 
+/* The store belongs to whom the workspace does, so that its mount has the same map of ids. */
+static void add_store(struct ar_contained *c, const struct ar_contained_spec *spec)
+{
+	struct ar_plan *p = c->launch.plan;
+
+	p->write_roots.count = 0;
+	p->write_roots.at[p->write_roots.count++] = ar_arena_str(&c->arena, spec->store).p;
+	p->reads_workspace = spec->reads_workspace;
+	if (p->reads_workspace)
+		p->protected_paths.count = 0; /* all of it is read-only */
+}
+
 static enum ar_status make_plan(struct ar_contained *c, const struct ar_contained_spec *spec,
 				struct ar_error *err)
 {
@@ -305,6 +317,8 @@ static enum ar_status make_plan(struct ar_contained *c, const struct ar_containe
 	enum ar_status status = ar_sandbox_plan(c->sandbox, &process, &c->arena, &c->launch, err);
 
 	c->is_planned = status == AR_OK;
+	if (status == AR_OK && !ar_str_absent(spec->store))
+		add_store(c, spec);
 	if (status == AR_OK)
 		ar_init_client_add_program(c->launch.plan, program);
 	return status;

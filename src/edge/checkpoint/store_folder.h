@@ -1,0 +1,18 @@
+/* The folder of a workspace's store. Loop thread. */
+#ifndef AR_EDGE_CHECKPOINT_STORE_FOLDER_H
+#define AR_EDGE_CHECKPOINT_STORE_FOLDER_H
+
+#include "arena.h"
+#include "status.h"
+
+struct ar_store_folder {
+	struct ar_str dir; /* of all workspaces */
+	const char *tenant, *workspace; /* names */
+	struct ar_str folder; /* of the workspace: whose owner the store gets */
+};
+
+/* Makes it where it is missing; its path is in the arena. AR_E_UNAVAILABLE with the sentence. */
+AR_MUST_USE enum ar_status ar_store_folder_make(const struct ar_store_folder *f, struct ar_arena *a,
+						struct ar_str *ret, struct ar_error *err);
+
+#endif
