@@ -26,8 +26,8 @@ static const char *const ar_delivery_mechanism_names[] = { NULL, "polling", "str
 const struct ar_enum_desc ar_delivery_mechanism_desc = { "delivery_mechanism", ar_delivery_mechanism_names, 6 };
 static const char *const ar_workspace_trust_names[] = { NULL, "untrusted", "trusted" };
 const struct ar_enum_desc ar_workspace_trust_desc = { "workspace_trust", ar_workspace_trust_names, 3 };
-static const char *const ar_workspace_item_names[] = { NULL, "instructions", "mcp_servers", "skill" };
-const struct ar_enum_desc ar_workspace_item_desc = { "workspace_item", ar_workspace_item_names, 4 };
+static const char *const ar_workspace_item_kind_names[] = { NULL, "instructions", "mcp_servers", "skill" };
+const struct ar_enum_desc ar_workspace_item_kind_desc = { "workspace_item_kind", ar_workspace_item_kind_names, 4 };
 static const char *const ar_turn_options_mode_names[] = { NULL, "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto" };
 const struct ar_enum_desc ar_turn_options_mode_desc = { "turn_options_mode", ar_turn_options_mode_names, 9 };
 static const char *const ar_turn_options_sandbox_names[] = { NULL, "read_only", "workspace_write", "no_network", "allowlisted_network", "danger_full_access" };
@@ -1856,7 +1856,7 @@ static const struct ar_field_desc ar_shape_artifact_record_fields[] = {
 const struct ar_struct_desc ar_shape_artifact_record_desc = { ar_shape_artifact_record_fields, 18, sizeof(struct ar_shape_artifact_record), NULL, 0, true, offsetof(struct ar_shape_artifact_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_item_fields[] = {
-	{ "kind", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_item, kind), &ar_workspace_item_desc, { 0, false },
+	{ "kind", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_item, kind), &ar_workspace_item_kind_desc, { 0, false },
 	  "What it is for.", NULL },
 	{ "path", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_workspace_item, path), NULL, { 0, false },
 	  "Its path from the root of the workspace; instructions may be above it, nearest first.", NULL },

@@ -694,10 +694,10 @@ enum ar_workspace_trust {
 	AR_WORKSPACE_TRUST_TRUSTED = 2,
 };
 
-enum ar_workspace_item {
-	AR_WORKSPACE_ITEM_INSTRUCTIONS = 1,
-	AR_WORKSPACE_ITEM_MCP_SERVERS = 2,
-	AR_WORKSPACE_ITEM_SKILL = 3,
+enum ar_workspace_item_kind {
+	AR_WORKSPACE_ITEM_KIND_INSTRUCTIONS = 1,
+	AR_WORKSPACE_ITEM_KIND_MCP_SERVERS = 2,
+	AR_WORKSPACE_ITEM_KIND_SKILL = 3,
 };
 
 enum ar_turn_options_mode {
@@ -5798,7 +5798,7 @@ extern const struct ar_enum_desc ar_transport_desc;
 extern const struct ar_enum_desc ar_peer_role_desc;
 extern const struct ar_enum_desc ar_delivery_mechanism_desc;
 extern const struct ar_enum_desc ar_workspace_trust_desc;
-extern const struct ar_enum_desc ar_workspace_item_desc;
+extern const struct ar_enum_desc ar_workspace_item_kind_desc;
 extern const struct ar_enum_desc ar_turn_options_mode_desc;
 extern const struct ar_enum_desc ar_turn_options_sandbox_desc;
 extern const struct ar_enum_desc ar_turn_options_fallback_desc;

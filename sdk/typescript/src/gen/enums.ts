@@ -947,7 +947,7 @@ export interface WorkspaceBinding {
 /** A file of a workspace that changes what agents do there. */
 export interface WorkspaceItem {
   /** What it is for. */
-  kind: WorkspaceItem;
+  kind: WorkspaceItemKind;
   /** Its path from the root of the workspace; instructions may be above it, nearest first. */
   path: string;
   /** Its size. */
@@ -1892,4 +1892,4 @@ export type DeliveryMechanism = "polling" | "streaming" | "subscription" | "push
 export type WorkspaceTrust = "untrusted" | "trusted";
 
 /** What a file of a workspace is for. */
-export type WorkspaceItem = "instructions" | "mcp_servers" | "skill";
+export type WorkspaceItemKind = "instructions" | "mcp_servers" | "skill";

@@ -47,9 +47,9 @@ static const struct ar_shape_workspace_record *record_in(struct ar_call *c, cons
 /* ---- inspect_workspace ---- */
 
 static const int kinds[] = {
-	[AR_INSPECT_INSTRUCTIONS] = AR_WORKSPACE_ITEM_INSTRUCTIONS,
-	[AR_INSPECT_MCP_SERVERS] = AR_WORKSPACE_ITEM_MCP_SERVERS,
-	[AR_INSPECT_SKILL] = AR_WORKSPACE_ITEM_SKILL,
+	[AR_INSPECT_INSTRUCTIONS] = AR_WORKSPACE_ITEM_KIND_INSTRUCTIONS,
+	[AR_INSPECT_MCP_SERVERS] = AR_WORKSPACE_ITEM_KIND_MCP_SERVERS,
+	[AR_INSPECT_SKILL] = AR_WORKSPACE_ITEM_KIND_SKILL,
 };
 
 static struct ar_shape_workspace_item_list items_of(struct ar_call *c, const struct ar_inspected *found)
