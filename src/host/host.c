@@ -264,15 +264,6 @@ static void on_lost_write(void *arg, struct ar_str session, struct ar_str what)
 	ar_lost_writes_say(&((struct ar_host *)arg)->lost_writes, session, what, clock->mono(clock));
 }
 
-static void open_workspaces(struct ar_host *r, const struct ar_config *c)
-{
-	if (!*c->workspaces.dir)
-		return;
-	ar_host_inspector_open(r->loop, c->context.instructions, r->redactor, &r->inspector);
-	r->policy.inspects_workspaces = true;
-	r->policy.checkpoints = r->checkpoints ? c->workspaces.checkpoints : 0;
-}
-
 static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -285,9 +276,9 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 	r->tools.redactor = r->redactor;
 	r->tools.log = r->processes.log = r->access.log = &r->start->log;
 	if (ar_tools_open(r->loop, c, &r->policy, &r->arena, &r->tools, err) != AR_OK ||
-	    ar_host_processes_open(r->loop, c, r->tools.sandbox, &r->processes, err) != AR_OK)
+	    ar_host_processes_open(r->loop, c, r->tools.sandbox, &r->processes, err) != AR_OK ||
+	    ar_host_workspaces_open(r, c, err) != AR_OK)
 		return err->status;
-	open_workspaces(r, c);
 	if (r->start->open_tools)
 		ar_toolbox_add(r->tools.box, r->start->open_tools(r->start->arg));
 	r->follow = ar_follow_new(&(struct ar_follow_options){ .store = r->store,
@@ -329,8 +320,6 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		return err->status;
 	ar_control_serve_tokens(r->control, r->access.access);
 	ar_control_guard(r->control, ar_access_auth(r->access.access));
-	if (ar_host_folders_open(r->loop, c, &r->arena, &r->folders, err) != AR_OK)
-		return err->status;
 	ar_control_serve_folders(r->control, ar_host_folders_find, &r->folders);
 	if (r->policy.inspects_workspaces)
 		ar_control_serve_inspector(r->control, &r->inspector.port);

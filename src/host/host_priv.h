@@ -99,6 +99,10 @@ bool ar_node_is_store_out(void *runtime);
 void ar_node_drain(void *runtime);
 void ar_node_fenced(void *runtime);
 
+/* workspace/open.c: when the tools are open, before the engine */
+AR_MUST_USE enum ar_status ar_host_workspaces_open(struct ar_host *r, const struct ar_config *c,
+						   struct ar_error *err);
+
 /* stopping.c */
 void ar_host_stop(struct ar_host *r, enum ar_run_end end);
 
