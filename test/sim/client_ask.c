@@ -436,10 +436,11 @@ static bool compose_restore(struct sim *s, struct sim_submit *about, struct ar_b
 static void judge_restore(struct sim *s, struct sim_submit *about, struct ar_json reply,
 			  struct ar_str text AR_UNUSED)
 {
-	const struct sim_log *log = sim_log_of(s, about->session_key);
+	const struct sim_log *log;
 	int64_t at = 0;
 
 	ar_json_i64(ar_json_get(reply, "sequence"), &at);
+	log = sim_log_of(s, about->session_key); /* after it the reply is gone */
 	if (at < 1 || (uint64_t)at > log->count || log->facts[at - 1].e.type != AR_EV_CHECKPOINT_RESTORING)
 		sim_fail(s, "a restore is acknowledged without its fact");
 }
@@ -451,6 +452,56 @@ static bool compose_diff(struct sim *s, struct sim_submit *about, struct ar_buf 
 	ar_buf_addf(body, "{\"sessionId\":\"sess_%.*s\",\"from\":\"%.*s\"}", AR_STR_ARG(about->session_key),
 		    AR_STR_ARG(id));
 	return !ar_str_absent(id);
+}
+
+/* What is compared is a state that the session was told of. */
+static void judge_diff(struct sim *s, struct sim_submit *about, struct ar_json reply,
+		       struct ar_str text AR_UNUSED)
+{
+	struct ar_str from = sim_keep(s, sim_text(reply, "from"));
+	const struct sim_log *log = sim_log_of(s, about->session_key); /* after it the reply is gone */
+
+	for (size_t i = 0; i < log->count; i++) {
+		const struct ar_event *e = &log->facts[i].e;
+		const struct ar_ev_checkpoint_created *created = e->payload;
+		const struct ar_ev_checkpoint_restored *restored = e->payload;
+
+		if ((e->type == AR_EV_CHECKPOINT_CREATED && ar_str_eq(created->tree, from)) ||
+		    (e->type == AR_EV_CHECKPOINT_RESTORED && ar_str_eq(restored->before, from)))
+			return;
+	}
+	sim_fail(s, "'%.*s' is compared, and no fact has it", AR_STR_ARG(from));
+}
+
+static bool compose_checkpoints(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	ar_buf_addf(body, "{\"sessionId\":\"sess_%.*s\",\"limit\":%u}", AR_STR_ARG(about->session_key),
+		    (unsigned)sim_below(s, 4) + 1);
+	return true;
+}
+
+/* Newest first, and each was begun by the fact that it names. */
+static void judge_checkpoints(struct sim *s, struct sim_submit *about, struct ar_json reply,
+			      struct ar_str text)
+{
+	const struct sim_log *log = sim_log_of(s, about->session_key);
+	int64_t before = INT64_MAX;
+
+	if (ar_json_parse(s->json, text, &reply, NULL) != AR_OK) /* reading the log took it away */
+		return;
+
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(reply, "checkpoints")); ar_json_next(&it);) {
+		int64_t at = 0;
+		const struct ar_event *e;
+
+		ar_json_i64(ar_json_get(it.value, "sequence"), &at);
+		if (at < 1 || at >= before || (uint64_t)at > log->count)
+			sim_fail(s, "a list of checkpoints in a wrong order: %.*s", AR_STR_ARG(text));
+		e = &log->facts[at - 1].e;
+		if (e->type != AR_EV_CHECKPOINT_STARTED && e->type != AR_EV_CHECKPOINT_RESTORING)
+			sim_fail(s, "fact %lld begins no checkpoint: %.*s", (long long)at, AR_STR_ARG(text));
+		before = at;
+	}
 }
 
 const struct sim_ask sim_asks[] = {
@@ -472,6 +523,7 @@ const struct sim_ask sim_asks[] = {
 	{ "write_stdin", AR_CMD_WRITE_PROCESS_STDIN, compose_write, judge_read, 12 },
 	{ "terminate", AR_CMD_TERMINATE_PROCESS, compose_terminate, judge_read, 4 },
 	{ "restore", AR_CMD_RESTORE_CHECKPOINT, compose_restore, judge_restore, 8 },
-	{ "diff", AR_CMD_DIFF_CHECKPOINTS, compose_diff, judge_read, 3 },
+	{ "diff", AR_CMD_DIFF_CHECKPOINTS, compose_diff, judge_diff, 3 },
+	{ "list_checkpoints", AR_CMD_LIST_CHECKPOINTS, compose_checkpoints, judge_checkpoints, 3 },
 };
 const size_t sim_ask_count = AR_ARRAY_LEN(sim_asks);
