@@ -113,12 +113,22 @@ static bool is_small(struct ar_str word)
 	return word.len && word.p[0] >= 'a' && word.p[0] <= 'z';
 }
 
-/* The words of the synopsis without brackets and bars, with their place; those behind the first place are all
- * offered there. */
+/* Whether the word of the synopsis may stand where something is typed. Words that lead, as in
+ * `list|show [WORKSPACE]`, are a place of their own and only there; others follow the first thing that is
+ * named, as in `SESSION promote TURN`. */
+static bool is_due(const struct typed *t, struct ar_str word, bool is_led, int place)
+{
+	if (is_led)
+		return is_small(word) == (t->place == 0) && (t->place == 0 || t->place == place + 1);
+	return is_small(word) ? place == 0 || t->place > 0 : place == t->place;
+}
+
+/* The words of the synopsis without brackets and bars, with their place. */
 static void offer_words(struct typed *t)
 {
 	char text[WORD_MAX * 2];
 	struct ar_str rest, word;
+	bool is_led = t->command->synopsis[0] && is_small(ar_str_from(t->command->synopsis));
 	int place = 0;
 
 	snprintf(text, sizeof(text), "%s", t->command->synopsis);
@@ -129,9 +139,9 @@ static void offer_words(struct typed *t)
 		rest = ar_str_split(rest, ' ', &word);
 		if (ar_str_empty(word))
 			continue;
-		if (is_small(word) && (place == 0 || t->place > 0))
+		if (is_due(t, word, is_led, place) && is_small(word))
 			offer(t, word, AR_STR(""));
-		else if (place == t->place)
+		else if (is_due(t, word, is_led, place))
 			offer_kind(t, word);
 		place += !is_small(word);
 	}
