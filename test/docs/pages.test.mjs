@@ -141,6 +141,21 @@ test('docs/workspaces.md: a workspace is trusted', { skip: process.env.AR_TEST_P
 	assert.match(out, /"trust":"untrusted","version":3/);
 });
 
+test('docs/workspaces.md: from the terminal', async (t) => {
+	const model = await startModel();
+	const home = newFolder();
+	for (const name of ['project', 'other']) mkdirSync(join(home, name));
+	writeFileSync(join(home, 'project/AGENTS.md'), 'Be brief.');
+	const env = { HOME: home, OPENAI_BASE_URL: model.url };
+	t.after(() => bash('agentctl stop', env));
+	const out = await bash(block('docs/workspaces.md', 'from-the-terminal'), env);
+	assert.match(out, /^You said: What does this project do\?\nYou said: And how is it tested\?\nYou said: What is in here\?\nworkspace /);
+	assert.match(out, /^trust {6}untrusted$[^]*AGENTS\.md$[^]*^trust {6}trusted$/m);
+	assert.match(out, /^ws_\w+ +project +trusted .*\/project$/m);
+	const { sessions } = JSON.parse(await bash('agentctl sessions --json', env));
+	assert.deepEqual(sessions.map((one) => one.turns).sort(), [1, 2]);
+});
+
 test('docs/workspaces.md: the life of a workspace', { skip: process.env.AR_TEST_POSTGRES && 'no root is named on a cluster' }, async (t) => {
 	const [home, folder] = [newFolder(), newFolder()];
 	const rt = await startAgentd({ config: { 'workspaces.dir': newFolder() } });

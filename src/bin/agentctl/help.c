@@ -51,6 +51,7 @@ void ar_help_overview(struct ar_out *o, const struct ar_ctl_command *const *comm
 		"AGENTCTL_TOKEN       API token, like --token\n"
 		"AGENTD_DATA_DIR      data directory (default agentd in XDG_STATE_HOME or ~/.local/state)\n"
 		"AGENTD_SOCKET        unix socket (default agentd.sock in the data directory)\n"
+		"AGENTD_WORKSPACE     folder of the daemon; run and chat then use it, not the current one\n"
 		"OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, AGENTD_PROVIDER, "
 		"AGENTD_MODEL\n"
 		"                     the model, for a daemon that agentctl starts\n"
