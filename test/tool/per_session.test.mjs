@@ -1,7 +1,7 @@
 // Each session works in the folder of its own workspace: files, commands and what it is told of its environment. A session without one has no tools for files.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { newFolder, ok, readLog, submit, waitFor, world } from '../lib/runtime.mjs';
@@ -81,6 +81,20 @@ test('a link that a session of an outer workspace puts in the place of an inner 
 		const { text } = await run(w, undefined, { sessionId }, name, args);
 		assert.ok(!text.includes('not for the agent') && text.includes('link'), text);
 	}
+});
+
+test('a store of checkpoints beside the files of a workspace is not there for its commands and file tools', async () => {
+	const { workspace } = await ok(w.rt, 'create_workspace', { name: 'with a store' });
+	const files = workspace.root, store = join(files, '../checkpoints');
+	mkdirSync(store, { mode: 0o700 });
+	writeFileSync(join(store, 'index'), 'kept by the runtime');
+	if (isRoot) execFileSync('chown', ['-R', `--reference=${files}`, store]);
+	const seen = await run(w, undefined, workspace, 'shell', { command: `cat ${store}/index; ls -A ..; echo gone > ${store}/index; echo more > ${store}/new; echo over` });
+	assert.ok(seen.text.includes('over') && !seen.text.includes('kept by the runtime') && !seen.text.includes('checkpoints\\n'), seen.text);
+	const read = await run(w, undefined, workspace, 'read_file', { path: '../checkpoints/index' });
+	assert.ok(!read.text.includes('kept by the runtime'), read.text);
+	assert.deepEqual(readdirSync(store), ['index']);
+	assert.equal(readFileSync(join(store, 'index'), 'utf8'), 'kept by the runtime');
 });
 
 test('a turn that makes its session names the workspace too; the facts say so', async () => {
