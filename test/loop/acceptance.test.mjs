@@ -23,6 +23,7 @@ const SIDE_BY_SIDE = Number(process.env.AR_PLAYS ?? 3);
 const PASSINGS = Number(process.env.AR_PASSINGS ?? 1); // of a point, that are each a kill
 const KIND = {
 	'engine.before_tool': 'tools', 'engine.tool_end': 'tools', 'engine.before_hook': 'hooks', 'engine.hook_end': 'hooks',
+	'engine.before_checkpoint': 'checkpoints', 'engine.checkpoint_end': 'checkpoints',
 	'engine.process_ready': 'processes', 'engine.before_go': 'processes', 'engine.process_end': 'processes',
 };
 const wanted = new RegExp(process.env.AR_SCENARIO ?? '');

@@ -85,16 +85,17 @@ test('a link that a session of an outer workspace puts in the place of an inner 
 
 test('a store of checkpoints beside the files of a workspace is not there for its commands and file tools', async () => {
 	const { workspace } = await ok(w.rt, 'create_workspace', { name: 'with a store' });
-	const files = workspace.root, store = join(files, '../checkpoints');
-	mkdirSync(store, { mode: 0o700 });
-	writeFileSync(join(store, 'index'), 'kept by the runtime');
-	if (isRoot) execFileSync('chown', ['-R', `--reference=${files}`, store]);
-	const seen = await run(w, undefined, workspace, 'shell', { command: `cat ${store}/index; ls -A ..; echo gone > ${store}/index; echo more > ${store}/new; echo over` });
+	const store = join(workspace.root, '../checkpoints');
+	const made = await run(w, undefined, workspace, 'shell', { command: 'echo made > made.txt' });
+	await waitFor(async () => (await factsOf(w.rt, undefined, made.sessionId)).some((f) => f.type === 'checkpoint.created' && f.payload.phase === 'end'), 'the checkpoint at the end');
+	writeFileSync(join(store, 'kept'), 'kept by the runtime');
+	if (isRoot) execFileSync('chown', [`--reference=${workspace.root}`, join(store, 'kept')]);
+	const seen = await run(w, undefined, made, 'shell', { command: `cat ${store}/kept; ls -A ..; echo gone > ${store}/kept; echo more > ${store}/new; echo over` });
 	assert.ok(seen.text.includes('over') && !seen.text.includes('kept by the runtime') && !seen.text.includes('checkpoints\\n'), seen.text);
-	const read = await run(w, undefined, workspace, 'read_file', { path: '../checkpoints/index' });
+	const read = await run(w, undefined, made, 'read_file', { path: '../checkpoints/kept' });
 	assert.ok(!read.text.includes('kept by the runtime'), read.text);
-	assert.deepEqual(readdirSync(store), ['index']);
-	assert.equal(readFileSync(join(store, 'index'), 'utf8'), 'kept by the runtime');
+	assert.ok(!readdirSync(store).includes('new'));
+	assert.equal(readFileSync(join(store, 'kept'), 'utf8'), 'kept by the runtime');
 });
 
 test('a turn that makes its session names the workspace too; the facts say so', async () => {

@@ -3,7 +3,7 @@
 //   steps     what the client does, one after another; each of them can be done again when the process died meanwhile:
 //             { submit: turnId, in: thread, ...input of submit_turn }   { answer: decision, of: tool that must not have run yet }
 //             { send: command, input, gives }    { until: type of fact, turn, count }    { ended: turnId }
-//             { report: tool of the client, output }       { refused: code, send: command, input }
+//             { report: tool of the client, output }       { refused: code, send: command, input }       { workspace: true }
 //   expects   ends: { turnId: type }, says: { turnId: pattern of its answer }, effects: { tool: how many },
 //             facts: { type: how many in an undisturbed run }, always and never: types that are or are not there, disturbed or not
 //   takeover  { when: type of fact that must be there, hold: tool that does not answer then }: where another node takes over
@@ -168,15 +168,20 @@ export class Play {
 	}
 
 	async step(step) {
-		const kind = ['submit', 'answer', 'report', 'refused', 'send', 'until', 'ended'].find((name) => name in step);
+		const kind = ['workspace', 'submit', 'answer', 'report', 'refused', 'send', 'until', 'ended'].find((name) => name in step);
 		await this[`do_${kind}`](step);
 	}
 
 	/** Where a turn goes: a new session for the first, then the first thread; or a new one, or that of another turn. */
 	place(name) {
-		if (!this.sessionId) return { createPolicy: {} };
+		if (!this.sessionId) return { createPolicy: this.workspaceId ? { workspaceId: this.workspaceId } : {} };
 		if (name === 'new thread') return { sessionId: this.sessionId, createPolicy: { thread: 'new' } };
 		return { sessionId: this.sessionId, ...(name ? { threadId: this.names.get(name).threadId } : {}) };
+	}
+
+	/** The session that the first turn makes works in a workspace of its own. */
+	async do_workspace() {
+		this.workspaceId = (await this.must('create_workspace', { idempotencyKey: `${this.prefix}workspace` })).workspace.workspaceId;
 	}
 
 	async do_submit({ submit: name, in: place, ...input }) {
