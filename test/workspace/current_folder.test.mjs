@@ -2,7 +2,7 @@
 // newest session of each folder.
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { bin, Place, Running } from '../ctl/place.mjs';
 
@@ -255,5 +255,31 @@ test('a user who is not root works in a folder of their own, and in no other', {
 		assert.equal((await ctl(mine, 'run', '--workspace', roots, 'x')).code, 1);
 	} finally {
 		await ctl(mine, 'stop');
+	}
+});
+
+test('another user of the machine works in their own folders with a daemon of root, which is not theirs', { skip: !isRoot && 'needs root to be another user' }, async () => {
+	const mine = folder('mine', { 'AGENTS.md': 'Be brief.\n' }), roots = join(top, 'roots'), socket = join(top, 'shared', 'agentd.sock');
+	mkdirSync(roots);
+	mkdirSync(dirname(socket), { mode: 0o700 });
+	writeFileSync(join(top, 'agentd.yaml'), `auth: {socket: anyone}\nworkspaces: {dir: ${join(top, 'managed')}}\n`, { mode: 0o600 });
+	const daemon = new Running(join(bin, 'agentd'), ['--listen', 'off', '--config', join(top, 'agentd.yaml'), '--socket', socket], { env: place.env });
+	await daemon.until((r) => r.out.includes('\n'));
+	chmodSync(dirname(socket), 0o755);
+	chmodSync(socket, 0o666);
+	const env = { PATH: place.env.PATH, HOME: '/nonexistent' };
+	const ctl = (cwd, ...words) => new Running('setpriv', [`--reuid=${USER}`, `--regid=${USER}`, '--clear-groups', join(bin, 'agentctl'), '--socket', socket, ...words], { cwd, env }).within();
+	try {
+		const { code, out, err } = await ctl(mine, 'run', '--trust', '[[say hello]]');
+		assert.deepEqual([code, out], [0, 'hello\n'], err);
+		const { workspaces: [made, more] } = JSON.parse((await ctl(mine, 'workspace', 'list', '--json')).out);
+		assert.deepEqual([made.root, made.owner, made.trust, made.trustedBy, more], [mine, `uid:${USER}`, 'trusted', `uid:${USER}`, undefined]);
+		const other = await ctl(roots, 'run', '[[say hello]]');
+		assert.deepEqual([other.code, other.out], [0, 'hello\n'], other.err);
+		assert.match(other.err, NOTE);
+		assert.equal((await ctl(mine, 'run', '--workspace', roots, 'x')).code, 1);
+	} finally {
+		daemon.signal('SIGTERM');
+		await daemon.done;
 	}
 });

@@ -35,6 +35,12 @@ static enum ar_status check_root(const struct ar_decision *d, struct ar_error *e
 		"the path contains text that looks like a secret, which is not stored; use another folder");
 }
 
+/* Users of this machine share the account of the server: the person says which of them it was. */
+static struct ar_str caller_of(const struct ar_decision *d)
+{
+	return ar_str_absent(d->input->person) ? d->input->account : d->input->person;
+}
+
 static void emit_created(struct ar_decision *d)
 {
 	const struct ar_cmd_create_workspace_in *in = d->input->command.args;
@@ -43,7 +49,7 @@ static void emit_created(struct ar_decision *d)
 	const struct ar_shape_workspace_record record = {
 		.workspace_id = id,
 		.tenant = ar_str_absent(d->input->tenant) ? AR_STR(AR_TENANT_LOCAL) : d->input->tenant,
-		.owner = ar_str_absent(d->input->person) ? d->input->account : d->input->person,
+		.owner = caller_of(d),
 		.name = name_of(folder, in->name, id),
 		.kind = folder->is_managed ? AR_WORKSPACE_RECORD_KIND_MANAGED
 					   : AR_WORKSPACE_RECORD_KIND_FOLDER,
@@ -132,7 +138,7 @@ static void set_trust(const struct ar_decision *d, struct ar_shape_workspace_rec
 
 	r->trust = in->trust;
 	r->items_digest = is_trusted ? in->items_digest : AR_STR_NONE;
-	r->trusted_by = is_trusted ? d->input->account : AR_STR_NONE;
+	r->trusted_by = is_trusted ? caller_of(d) : AR_STR_NONE;
 	r->trusted_at = is_trusted ? d->input->now : 0;
 }
 
