@@ -9,6 +9,7 @@ import subprocess
 import time
 
 from harness import BIN, CLIENT_CPU, PATIENCE, SERVER_CPU, median, post, program, tree_of, wait_idle
+from rows.checkpoint import checkpoints
 from rows.counts import commit_instructions, instructions, postgres_instructions, stored_instructions, tls_instructions
 from rows.stores import floor_cpu_ms, stores
 from rows.wire import cold_reads, memory, start_postgres, wire, wire_names
@@ -422,6 +423,7 @@ GROUPS = (
     ("disk_per_transcript disk_per_text", disk, False),
     ("spawn_sandboxed spawn_sandboxed_cpu spawn_cold spawn_cold_cpu spawn_ungrouped spawn_ungrouped_cpu spawn_vs_bubblewrap rss_shim memory_prewarmed",
      spawn, False),
+    ("checkpoint_10_of_50k checkpoint_10_of_50k_cpu checkpoint_unchanged_50k checkpoint_first_50k", checkpoints, False),
 )
 
 
