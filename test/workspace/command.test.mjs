@@ -70,6 +70,7 @@ test('a folder that is no workspace is shown as none, and no command but trust m
 	assert.match(err, new RegExp(`^${repo} brings this for the agent:\n  instructions .*AGENTS\\.md\n  mcp_servers .*\n$`), 'listed also where nobody is asked');
 	assert.match(out, /^trust {6}trusted$/m);
 	assert.match(out, /^trusted by local$/m);
+	assert.equal((await good('trust', (await records())[0].workspaceId)).err, err, 'by its id the same folder is named');
 });
 
 test('trust and untrust count for new sessions', async () => {

@@ -100,18 +100,6 @@ static enum ar_exit use_current(struct ar_ctl *c, const struct ar_workspace_choi
 
 /* ---- the one that is named ---- */
 
-static enum ar_exit use_id(struct ar_ctl *c, const char *id, struct ar_workspace *ret)
-{
-	struct ar_api_reply reply;
-	enum ar_exit exit =
-		ar_api_call(c, "get_workspace", ar_resolve_body(c, "workspaceId", ar_str_from(id)), &reply);
-
-	if (exit == AR_EXIT_OK)
-		*ret = ar_workspace_read(c, ar_json_get(reply.doc, "workspace"));
-	ar_api_fini(&reply);
-	return exit;
-}
-
 static enum ar_exit use_named(struct ar_ctl *c, const struct ar_workspace_choice *choice,
 			      struct ar_workspace *ret)
 {
@@ -119,7 +107,7 @@ static enum ar_exit use_named(struct ar_ctl *c, const struct ar_workspace_choice
 	enum ar_exit exit;
 
 	if (ar_workspace_is_id(choice->word))
-		return use_id(c, choice->word, ret);
+		return ar_workspace_get(c, choice->word, ret);
 	exit = ar_workspace_folder(c, choice->word, &folder);
 	return exit == AR_EXIT_OK ? use_folder(c, choice, folder, ret) : exit;
 }

@@ -76,6 +76,18 @@ enum ar_status ar_workspace_make(struct ar_ctl *c, struct ar_str root, struct ar
 	return st;
 }
 
+enum ar_exit ar_workspace_get(struct ar_ctl *c, const char *id, struct ar_workspace *ret)
+{
+	struct ar_api_reply reply;
+	enum ar_exit exit =
+		ar_api_call(c, "get_workspace", ar_resolve_body(c, "workspaceId", ar_str_from(id)), &reply);
+
+	if (exit == AR_EXIT_OK)
+		*ret = ar_workspace_read(c, ar_json_get(reply.doc, "workspace"));
+	ar_api_fini(&reply);
+	return exit;
+}
+
 static struct ar_str page_body(struct ar_ctl *c, struct ar_str cursor)
 {
 	struct ar_buf text = { 0 };

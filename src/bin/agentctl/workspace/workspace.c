@@ -31,10 +31,8 @@ static enum ar_exit find_workspace(struct ar_ctl *c, const char *word, struct ar
 	struct ar_str folder;
 	enum ar_exit exit;
 
-	if (word && ar_workspace_is_id(word)) {
-		*ret = (struct ar_workspace){ .id = ar_str_from(word), .root = ar_str_from(word) };
-		return AR_EXIT_OK;
-	}
+	if (word && ar_workspace_is_id(word))
+		return ar_workspace_get(c, word, ret);
 	exit = ar_workspace_folder(c, word, &folder);
 	if (exit == AR_EXIT_OK)
 		exit = ar_workspace_find(c, folder, ret);
@@ -232,7 +230,7 @@ static enum ar_exit find_or_make(struct ar_ctl *c, const char *word, struct ar_w
 	enum ar_exit exit;
 
 	if (word && ar_workspace_is_id(word))
-		return find_workspace(c, word, ret);
+		return ar_workspace_get(c, word, ret);
 	exit = ar_workspace_folder(c, word, &folder);
 	if (exit != AR_EXIT_OK)
 		return exit;

@@ -55,6 +55,9 @@ AR_MUST_USE enum ar_exit ar_workspace_folder(struct ar_ctl *c, const char *word,
 AR_MUST_USE enum ar_status ar_workspace_make(struct ar_ctl *c, struct ar_str root, struct ar_workspace *ret,
 					     struct ar_api_reply *reply, struct ar_error *err);
 
+/* get_workspace. Failure has been said on standard error. */
+AR_MUST_USE enum ar_exit ar_workspace_get(struct ar_ctl *c, const char *id, struct ar_workspace *ret);
+
 /* The workspace of that root among those that are there, archived ones too; absent id: there is none. */
 AR_MUST_USE enum ar_exit ar_workspace_find(struct ar_ctl *c, struct ar_str root, struct ar_workspace *ret);
 
