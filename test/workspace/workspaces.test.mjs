@@ -185,6 +185,10 @@ test('another user of this machine names folders of its own, and no others', nee
 	const said = [ours, join(theirs, 'link'), join(hidden, 'inner'), join(hidden, 'missing'), join(top, 'missing')].map((root) => asOther('create_workspace', { root }));
 	assert.deepEqual(said.map((one) => one.error?.code), said.map(() => 'policy_denied'));
 	assert.equal(new Set(said.map((one) => JSON.stringify(one))).size, 1);
+	const { workspace } = await ok(w.rt, 'create_workspace', { root: ours });
+	const trust = async (ask, workspaceId) => ask('update_workspace', { workspaceId, trust: 'trusted', itemsDigest: (await ask('inspect_workspace', { workspaceId })).itemsDigest });
+	assert.equal((await trust(asOther, workspace.workspaceId)).error?.code, 'policy_denied', 'nobody trusts a folder for another');
+	assert.equal((await trust(asOther, made.workspace.workspaceId)).workspace?.trustedBy, `uid:${OTHER}`);
 });
 
 test('a daemon that is not root takes only folders of its own user', needsUsers, async () => {

@@ -2955,7 +2955,7 @@ export interface CommandMethods {
   /**
    * Rename a workspace, trust what its files bring, or no longer trust it.
    * The same values do nothing.
-   * Fails with: workspace_not_found, workspace_archived, version_conflict, invalid_input, unavailable.
+   * Fails with: workspace_not_found, workspace_archived, version_conflict, invalid_input, policy_denied, unavailable.
    */
   updateWorkspace(input: UpdateWorkspaceInput, options?: CallOptions): Promise<UpdateWorkspaceResult>;
   /**

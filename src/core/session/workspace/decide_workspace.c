@@ -96,11 +96,23 @@ enum ar_status ar_decide_create_workspace(struct ar_decision *d, struct ar_error
 	return AR_OK;
 }
 
+/* What is trusted becomes instructions of the owner's own sessions. */
+static bool is_owners(const struct ar_decision *d)
+{
+	struct ar_str caller = caller_of(d);
+
+	return ar_str_is(caller, AR_PERSON_LOCAL) || ar_str_eq(caller, d->session->own->owner);
+}
+
 /* Who trusts has seen a list: it must be that of what is there now. */
 static enum ar_status check_trust(const struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
 
+	if (in->trust && !is_owners(d))
+		return ar_refuse(err, AR_ERR_POLICY_DENIED,
+				 "the owner of the workspace, or the server's own user, decides whether it "
+				 "is trusted");
 	if (in->trust != AR_WORKSPACE_TRUST_TRUSTED)
 		return AR_OK;
 	if (ar_str_absent(in->items_digest))

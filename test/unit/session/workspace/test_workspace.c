@@ -142,7 +142,8 @@ static void test_a_session_is_no_workspace(void **state)
 	desk_expect_refusal(d, archive(d), AR_ERR_WORKSPACE_NOT_FOUND);
 }
 
-static enum ar_status trust(struct desk *d, int word, struct ar_str seen, struct ar_str now)
+static enum ar_status trust_as(struct desk *d, const char *person, int word, struct ar_str seen,
+			       struct ar_str now)
 {
 	const struct ar_cmd_update_workspace_in in = { .workspace_id = AR_STR("ws_"),
 						       .trust = word,
@@ -150,10 +151,16 @@ static enum ar_status trust(struct desk *d, int word, struct ar_str seen, struct
 
 	return desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
 					     .account = AR_STR("local"),
+					     .person = ar_str_from(person),
 					     .tenant = AR_STR("acme"),
 					     .command = { .id = AR_CMD_UPDATE_WORKSPACE,
 							  .args = &in,
 							  .items_digest = now } });
+}
+
+static enum ar_status trust(struct desk *d, int word, struct ar_str seen, struct ar_str now)
+{
+	return trust_as(d, AR_PERSON_LOCAL, word, seen, now);
 }
 
 /* Trust is given to a list that was seen, and only while it is still what is there. */
@@ -167,9 +174,14 @@ static void test_trust_is_given_to_what_was_seen(void **state)
 	desk_expect_refusal(d, trust(d, AR_WORKSPACE_TRUST_TRUSTED, one, two), AR_ERR_VERSION_CONFLICT);
 	desk_expect_refusal(d, trust(d, AR_WORKSPACE_TRUST_TRUSTED, one, AR_STR_NONE), AR_ERR_UNAVAILABLE);
 	desk_expect_refusal(d, trust(d, 0, AR_STR_NONE, AR_STR_NONE), AR_ERR_INVALID_INPUT);
+	desk_expect_refusal(d, trust_as(d, "uid:1002", AR_WORKSPACE_TRUST_TRUSTED, one, one),
+			    AR_ERR_POLICY_DENIED);
+	desk_expect_refusal(d, trust_as(d, "uid:1002", AR_WORKSPACE_TRUST_UNTRUSTED, one, one),
+			    AR_ERR_POLICY_DENIED);
+	assert_int_equal(trust_as(d, "uid:1001", AR_WORKSPACE_TRUST_TRUSTED, two, two), AR_OK);
 	assert_int_equal(trust(d, AR_WORKSPACE_TRUST_TRUSTED, one, one), AR_OK);
 	desk_expect_payload(d, AR_EV_WORKSPACE_UPDATED, "\"trust\":\"trusted\",\"trustedBy\":\"local\",");
-	desk_expect_payload(d, AR_EV_WORKSPACE_UPDATED, "\"itemsDigest\":\"sha256:1\",\"version\":2,");
+	desk_expect_payload(d, AR_EV_WORKSPACE_UPDATED, "\"itemsDigest\":\"sha256:1\",\"version\":3,");
 	assert_int_equal(trust(d, AR_WORKSPACE_TRUST_TRUSTED, one, one), AR_OK);
 	desk_expect(d, "");
 	assert_int_equal(trust(d, AR_WORKSPACE_TRUST_TRUSTED, two, two), AR_OK);
