@@ -69,14 +69,12 @@ struct comparison {
 };
 
 /* The list is the port's, and so is read before it is passed on. */
-static struct ar_str read_changes(struct ar_call *c, struct ar_str changes)
+static bool is_list(struct ar_call *c, struct ar_str changes)
 {
 	struct ar_json v;
 
-	if (ar_str_empty(changes) || ar_json_parse(c->control->json, changes, &v, NULL) != AR_OK ||
-	    ar_json_type(v) != AR_JSON_ARRAY)
-		return AR_STR("[]");
-	return changes;
+	return !ar_str_empty(changes) && ar_json_parse(c->control->json, changes, &v, NULL) == AR_OK &&
+	       ar_json_type(v) == AR_JSON_ARRAY;
 }
 
 static void answer(struct ar_call *c, const struct ar_checkpoint_run *run,
@@ -85,14 +83,15 @@ static void answer(struct ar_call *c, const struct ar_checkpoint_run *run,
 	const struct ar_engine *e = c->control->engine;
 	struct ar_jw w = ar_jw(&c->reply);
 	struct ar_str diff = ar_engine_mask(e, r->diff, &c->arena);
-	struct ar_str changes = read_changes(c, ar_engine_mask(e, r->changes, &c->arena));
+	struct ar_str changes = ar_engine_mask(e, r->changes, &c->arena);
+	bool has_list = is_list(c, changes);
 
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "from", run->from);
 	ar_jw_mstr(&w, "to", run->to);
-	ar_jw_mraw(&w, "changes", changes);
+	ar_jw_mraw(&w, "changes", has_list ? changes : AR_STR("[]"));
 	ar_jw_mstr(&w, "diff", ar_str_absent(diff) ? AR_STR("") : diff);
-	ar_jw_mbool(&w, "cut", r->is_cut);
+	ar_jw_mbool(&w, "cut", r->is_cut || !has_list);
 	ar_jw_close(&w);
 	ar_call_done(c, 200);
 }
