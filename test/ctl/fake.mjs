@@ -10,7 +10,7 @@ export async function startFake(socket, { replies = {}, streams = [] } = {}) {
 		req.on("data", (piece) => { body += piece; });
 		req.on("end", () => {
 			const url = new URL(req.url, "http://localhost");
-			asked.push({ path: url.pathname, after: url.searchParams.get("after"), body });
+			asked.push({ path: url.pathname, after: url.searchParams.get("after"), view: url.searchParams.get("view"), body });
 			if (broken.delete(url.pathname)) return res.destroy();
 			if (url.pathname.endsWith("/events")) return stream(res, streams.shift());
 			const plan = replies[url.pathname] ?? {};

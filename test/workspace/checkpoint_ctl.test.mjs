@@ -41,7 +41,7 @@ test("undo of a turn with a checkpoint restores it and waits for its end", async
 	assert.match(err, /the state before is checkpoint cp_3/);
 	assert.deepEqual(sent("list_checkpoints"), [{ sessionId: SESSION, turnId: turn(1) }]);
 	assert.deepEqual(sent("restore_checkpoint"), [{ sessionId: SESSION, checkpointId: "cp_1", reason: "agentctl undo" }]);
-	assert.deepEqual(fake.asked.filter((a) => a.path.endsWith("/events")).map((a) => a.after), ["9"]);
+	assert.deepEqual(fake.asked.filter((a) => a.path.endsWith("/events")).map((a) => [a.after, a.view]), [["9", "extended"]]); // its facts are in no other view
 });
 
 test("undo says what could not be restored, and exits with 1", async () => {

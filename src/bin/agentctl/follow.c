@@ -94,8 +94,9 @@ static enum ar_status read_once(struct ar_ctl_follow *f, struct ar_http_reply *r
 	struct ar_str path =
 		ar_str_absent(f->session)
 			? ar_arena_fmt(&f->ctl->arena, "/v1/events?after=%.*s", AR_STR_ARG(cursor))
-			: ar_arena_fmt(&f->ctl->arena, "/v1/sessions/%.*s/events?after=%.*s",
-				       AR_STR_ARG(f->session), AR_STR_ARG(cursor));
+			: ar_arena_fmt(&f->ctl->arena, "/v1/sessions/%.*s/events?after=%.*s%s",
+				       AR_STR_ARG(f->session), AR_STR_ARG(cursor),
+				       f->is_extended ? "&view=extended" : "");
 	struct ar_http_request r = ar_api_request(f->ctl, path.p);
 
 	r.total_ms = 0;

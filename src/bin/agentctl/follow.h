@@ -21,6 +21,7 @@ struct ar_ctl_follow {
 	struct ar_ctl *ctl;
 	struct ar_str session; /* absent: all of them */
 	struct ar_buf cursor; /* where the reader is */
+	bool is_extended; /* of a session: with facts of our own, which the standard does not have */
 	bool (*event)(void *arg, const struct ar_ctl_event *e); /* false: enough */
 	bool (*interrupted)(void *arg); /* Ctrl-C; false: leave */
 	/* For those that read something else meanwhile, as in http.h; NULL: none. False: leave. */

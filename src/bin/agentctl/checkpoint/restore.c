@@ -93,9 +93,12 @@ static bool on_interrupt(void *arg AR_UNUSED)
 
 static enum ar_exit wait_for_end(struct restore *r, struct ar_str session, int64_t sequence)
 {
-	struct ar_ctl_follow f = {
-		.ctl = r->ctl, .session = session, .event = on_event, .interrupted = on_interrupt, .arg = r
-	};
+	struct ar_ctl_follow f = { .ctl = r->ctl,
+				   .session = session,
+				   .is_extended = true,
+				   .event = on_event,
+				   .interrupted = on_interrupt,
+				   .arg = r };
 	enum ar_exit exit;
 
 	ar_buf_addf(&f.cursor, "%lld", (long long)sequence);
