@@ -55,18 +55,30 @@ bool ar_store_git_open(struct ar_store *s, const char *const *args, struct ar_gi
 	return false;
 }
 
+static bool is_full(struct ar_str said)
+{
+	return memmem(said.p, said.len, "No space", 8) || memmem(said.p, said.len, "Out of diskspace", 16) ||
+	       memmem(said.p, said.len, "quota exceeded", 14);
+}
+
 void ar_store_git_failed(struct ar_store *s, const struct ar_git_child *c)
 {
 	AR_AUTO(ar_buf_fini) struct ar_buf text = { 0 };
+	struct ar_str line;
 
 	if (c->is_late) {
 		ar_files_fail(s->work, "timeout", "Try again; the next attempt finds what was already done.",
 			      "git took too long in the store of checkpoints.");
 		return;
 	}
-	ar_shown_add_text(&text, ar_str_trim(ar_buf_str(&c->said), " \n"));
-	ar_files_fail(s->work,
-		      memmem(c->said.p ? c->said.p : "", c->said.len, "No space", 8) ? "no_space" : "store",
+	if (is_full(ar_buf_str(&c->said))) {
+		ar_files_fail(s->work, "no_space", "Tell the operator.",
+			      "There is no space left for the store of checkpoints.");
+		return;
+	}
+	ar_str_split(ar_buf_str(&c->said), '\n', &line);
+	ar_shown_add_text(&text, line);
+	ar_files_fail(s->work, "store",
 		      "Tell the operator; without its folder a store of checkpoints begins again.",
 		      "git failed in the store of checkpoints: %.*s", AR_STR_ARG(ar_buf_str(&text)));
 }
@@ -160,18 +172,26 @@ static void remove_left(struct ar_store *s, const char *folder)
 	closedir(dir);
 }
 
-static bool open_store(struct ar_store *s)
+static void remove_all_left(struct ar_store *s)
 {
 	const char *kept = ar_arena_fmt(&s->work->arena, KEPT "/%s", s->session).p;
 	const char *const folders[] = { REPOSITORY, PACKS, REPOSITORY "/refs", kept };
 
+	for (size_t i = 0; i < AR_ARRAY_LEN(folders); i++)
+		remove_left(s, folders[i]);
+}
+
+static bool open_store(struct ar_store *s)
+{
 	s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (s->fd < 0)
 		return fail_open(s, "folder");
-	if (!wait_for_lock(s) || !make_repository(s))
+	if (!wait_for_lock(s))
 		return false;
-	for (size_t i = 0; i < AR_ARRAY_LEN(folders); i++)
-		remove_left(s, folders[i]);
+	s->is_ours = true;
+	if (!make_repository(s))
+		return false;
+	remove_all_left(s);
 	return true;
 }
 
@@ -209,6 +229,8 @@ bool ar_store_open(struct ar_store *s, struct ar_files_work *w, struct ar_str pa
 
 void ar_store_close(struct ar_store *s)
 {
+	if (s->is_ours && ar_files_failed(s->work))
+		remove_all_left(s); /* half a pack can be most of a disk */
 	ar_fd_close(&s->lock);
 	ar_fd_close(&s->fd);
 }

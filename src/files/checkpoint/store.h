@@ -24,6 +24,7 @@ struct ar_store {
 	const char *session; /* whose ids are meant */
 	char *git_dir; /* "--git-dir=..." */
 	int fd, lock;
+	bool is_ours; /* the lock is held */
 	size_t files_max; /* of one checkpoint */
 	int64_t bytes_max;
 };

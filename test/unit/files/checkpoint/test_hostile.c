@@ -5,8 +5,10 @@
 #include "checkpoint/save.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -218,6 +220,31 @@ static void test_too_much_is_refused(void **state)
 	tree_free(t);
 }
 
+/* The store is on a file system of its own that is full; the checkpoints that it has stay. */
+static void test_full_disk(void **state)
+{
+	(void)state;
+	struct tree *t = store_tree();
+	char one[ID];
+
+	/* In a namespace of this process: nothing is left when it ends early. */
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("tmpfs", store_path(t, ""), "tmpfs", 0, "size=2m,mode=0700") != 0) {
+		tree_free(t);
+		skip();
+	}
+	store_shell(t, "echo small > f");
+	store_save(t, one);
+	store_shell(t, "head -c 8000000 /dev/urandom > large; echo changed > f");
+	assert_int_equal(store_run(t, "checkpoint_save", "")->outcome, AR_TOOL_ERROR);
+	assert_string_equal(t->last.category.p, "no_space");
+	store_shell(t, "rm large");
+	store_restore(t, one);
+	assert_string_equal(tree_read(t, "f"), "small\n");
+	assert_int_equal(umount(store_path(t, "")), 0);
+	tree_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +255,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_no_file_is_left_out),
 		cmocka_unit_test(test_large_files),
 		cmocka_unit_test(test_too_much_is_refused),
+		cmocka_unit_test(test_full_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
