@@ -253,7 +253,7 @@ test('stdio: the end of the input ends it, everything asked is answered, and std
 	const messages = stdout.trimEnd().split('\n').map((text) => JSON.parse(text));
 	const by = new Map(messages.map((m) => [m.id, m]));
 	assert.equal(messages.length, 3, 'a line without an end counts; a request without an id has no answer');
-	assert.deepEqual(by.get(1).result, { sessions: [] });
+	assert.ok(by.get(1).result.sessions.length <= 1, 'requests are carried out side by side: the list may have the session of the last one');
 	assert.equal(by.get(null).error.code, -32700);
 	assert.ok(by.get('last').result.turnId);
 	for (const text of stderr.trimEnd().split('\n')) JSON.parse(text);

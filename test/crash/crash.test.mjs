@@ -24,7 +24,7 @@ const SETTLE_MS = 120000;
 
 const src = resolve(dirname(fileURLToPath(import.meta.url)), '../../src');
 
-// The points of the store that is not in use are never passed, nor those of tools, hooks and processes, which no session here has: test/loop/acceptance
+// The points of the store that is not in use are never passed, nor those of tools, hooks, processes and checkpoints, which no session here has: test/loop/acceptance
 // and test/process/kills kill at them.
 const onPostgres = Boolean(process.env.AR_TEST_POSTGRES);
 const unused = onPostgres ? 'store_sqlite' : 'store_postgres';
@@ -34,7 +34,7 @@ function faultPoints() {
 	for (const file of readdirSync(src, { recursive: true }).filter((f) => /\.(c|h|cc)$/.test(f) && !f.includes(unused)))
 		for (const [, name] of readFileSync(join(src, file), 'utf8').matchAll(/\bAR_FAULT(?:_ERROR)?\("([^"]+)"\)/g))
 			names.add(name);
-	return [...names].filter((name) => !/tool|hook|process|before_go/.test(name)).sort();
+	return [...names].filter((name) => !/tool|hook|process|before_go|checkpoint/.test(name)).sort();
 }
 
 const CONFIG = {

@@ -23,6 +23,7 @@ const SCRIPTS = [
 	'[[tool lookup {"query":"何か","limit":3}]] [[delay 1]]',
 	'[[reasoning 考える 考える]] [[utf8]] [[split]]',
 	'[[tokens 80]]',
+	'[[tokens 60]] [[delay 10]]', // long enough that two threads stream at once, however slow the store is
 ];
 
 function randomOf(seed) {
