@@ -1,7 +1,7 @@
 // How processes of a real agentd are ended, and by whom: with everything that descends from them, however it hid; by a person, an interruption, a
 // shutdown; and what a stop and a start of the daemon (an upgrade), or its death and another node, leave of a long command.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, before, beforeEach, test } from 'node:test';
 import { ended, facts, seen } from '../lib/gate.mjs';
@@ -23,7 +23,8 @@ afterEach(async () => {
 });
 
 const left = () => pidsNaming(mark).filter((pid) => pid !== w.rt.pid);
-const runs = () => readFileSync(join(workspace, 'runs'), 'utf8').split('\n').filter((line) => line === mark).length;
+const ran = () => (existsSync(join(workspace, 'runs')) ? readFileSync(join(workspace, 'runs'), 'utf8') : ''); // a command that was started need not have written yet
+const runs = () => ran().split('\n').filter((line) => line === mark).length;
 const run = (command, more) => submit(w.rt, `${shell(command, more)}[[then]][[say so it is]]`);
 
 async function restart(more) {
