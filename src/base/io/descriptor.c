@@ -4,6 +4,9 @@
 #include "status.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 bool ar_fd_write_all(int fd, struct ar_str bytes)
@@ -18,6 +21,13 @@ bool ar_fd_write_all(int fd, struct ar_str bytes)
 		bytes = ar_str_sub(bytes, (size_t)n, bytes.len);
 	}
 	return true;
+}
+
+int ar_fd_open_folder(const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+
+	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
 void ar_fd_close(int *fd)

@@ -9,6 +9,9 @@ AR_BEGIN_DECLS
 /* False: errno says why; some of it may be written. */
 AR_MUST_USE bool ar_fd_write_all(int fd, struct ar_str bytes);
 
+/* A descriptor (O_PATH, O_CLOEXEC) of the folder, with no link anywhere on the path; -1: errno says why. */
+int ar_fd_open_folder(const char *path);
+
 /* Closes *fd unless it is -1, which it is afterwards. */
 void ar_fd_close(int *fd);
 

@@ -232,6 +232,13 @@ struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes)
 	return ar_ref_make(d->arena, d->session->session_key, &c->hash);
 }
 
+struct ar_str ar_decide_ref(struct ar_decision *d, struct ar_str bytes)
+{
+	struct ar_hash hash = ar_hash_of(bytes);
+
+	return ar_ref_make(d->arena, d->session->session_key, &hash);
+}
+
 struct ar_str ar_decide_text(const struct ar_decision *d, struct ar_str ref)
 {
 	const struct ar_hook_end *end = d->input->kind == AR_IN_HOOK_DONE ? d->input->hook_done : NULL;

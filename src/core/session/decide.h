@@ -32,6 +32,7 @@ struct ar_effect *ar_decide_effect(struct ar_decision *d, enum ar_effect_kind ki
 void ar_decide_wake(struct ar_decision *d, enum ar_input_kind input, struct ar_str subject, ar_usec at);
 void ar_decide_wake_cancel(struct ar_decision *d, struct ar_str subject);
 struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes); /* stores it, gives its ref */
+struct ar_str ar_decide_ref(struct ar_decision *d, struct ar_str bytes); /* its ref, without storing it */
 struct ar_str ar_decide_text(
 	const struct ar_decision *d,
 	struct ar_str ref); /* one that this decision stores or was brought; else absent */

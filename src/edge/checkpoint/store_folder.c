@@ -6,10 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define STORE "checkpoints"
@@ -31,8 +29,7 @@ static int make_below(int parent, const char *name)
 
 static bool stat_folder(const char *path, struct stat *ret)
 {
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
-	AR_AUTO(ar_fd_close) int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+	AR_AUTO(ar_fd_close) int fd = ar_fd_open_folder(path);
 
 	return fd >= 0 && fstat(fd, ret) == 0;
 }

@@ -8,13 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PASSWD_ROOM 4096
@@ -72,14 +70,13 @@ static bool may_have(struct ar_str person, uid_t owner)
 /* No link on the whole path: what is looked at is what the path names, and nothing is read of it. */
 static bool look_at_root(const struct lookup *l)
 {
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
 	struct ar_str path = ar_str_from(l->path);
 	AR_AUTO(ar_fd_close) int fd = -1;
 	struct stat st;
 
 	if (is_guarded(l->folders, path))
 		return false;
-	fd = (int)syscall(SYS_openat2, AT_FDCWD, l->path, &how, sizeof how);
+	fd = ar_fd_open_folder(l->path);
 	return fd >= 0 && fstat(fd, &st) == 0 && may_have(l->request->person, st.st_uid) &&
 	       !is_home_of(path, st.st_uid);
 }

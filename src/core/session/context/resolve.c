@@ -6,13 +6,6 @@
 
 #define OMISSIONS_MAX 3 /* kinds of them */
 
-static struct ar_str ref_of(struct ar_decision *d, struct ar_str text)
-{
-	struct ar_hash hash = ar_hash_of(text);
-
-	return ar_ref_make(d->arena, d->session->session_key, &hash);
-}
-
 /* The instruction file is one of tools.workspace: it says nothing about other folders. */
 static bool has_host_instructions(const struct ar_decision *d)
 {
@@ -142,11 +135,11 @@ void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, st
 	struct ar_str digest;
 
 	if (!ar_str_empty(policy->system_prompt))
-		s->system[0] = ref_of(d, policy->system_prompt);
+		s->system[0] = ar_decide_ref(d, policy->system_prompt);
 	if (d->session->instructions)
 		s->system[1] = d->session->instructions->ref; /* stored with the fact that names it */
 	else if (!ar_str_empty(instructions))
-		s->system[1] = ref_of(d, instructions);
+		s->system[1] = ar_decide_ref(d, instructions);
 	fact = (struct ar_ev_context_resolved){ .workspace_refs = workspace_refs(d),
 						.policy_facts = policy_facts(c, turn),
 						.instruction_refs = instruction_refs(d, s),

@@ -3,7 +3,6 @@
  * intent: after a crash it is done again. Pure. */
 #include "apply.h"
 #include "decide.h"
-#include "identity.h"
 #include "inspect.h"
 
 enum ar_hold ar_workspace_inspect(struct ar_decision *d, const struct ar_turn *turn)
@@ -32,23 +31,19 @@ static bool is_known(const struct ar_session *s, const struct ar_shape_workspace
 	       ar_str_eq(known->reason, found->reason);
 }
 
-static struct ar_str ref_of(const struct ar_decision *d, struct ar_str text)
-{
-	struct ar_hash hash = ar_hash_of(text);
-
-	return ar_str_empty(text) ? AR_STR_NONE : ar_ref_make(d->arena, d->session->session_key, &hash);
-}
-
 static void emit_if_changed(struct ar_decision *d, const struct ar_turn *turn, const struct ar_inspected *in)
 {
-	const struct ar_shape_workspace_instructions found = { .ref = ref_of(d, in->instructions),
-							       .bytes = (int64_t)in->instructions.len,
-							       .file = in->file,
-							       .reason = in->reason };
+	bool has_text = !ar_str_empty(in->instructions);
+	const struct ar_shape_workspace_instructions found = {
+		.ref = has_text ? ar_decide_ref(d, in->instructions) : AR_STR_NONE,
+		.bytes = (int64_t)in->instructions.len,
+		.file = in->file,
+		.reason = in->reason
+	};
 
 	if (is_known(d->session, &found))
 		return;
-	if (!ar_str_absent(found.ref))
+	if (has_text)
 		ar_decide_content(d, ar_arena_str(d->arena, in->instructions));
 	ar_turn_emit(d, turn, AR_EV_WORKSPACE_INSPECTED,
 		     &(struct ar_ev_workspace_inspected){ .instructions = &found,
