@@ -154,6 +154,13 @@ test('a hostile folder: links, hard links, fifos, large and binary files are lis
 		const { system } = await turn({ workspaceId });
 		assert.ok(!system.includes('TOP-SECRET') && !system.includes('xxxx'), name);
 	}
+	const linked = realpathSync(newFolder()), with_one = folderWith({ 'SKILL.md': 'TOP-SECRET' }), without = folderWith({ other: 'x' });
+	mkdirSync(join(linked, '.claude/skills'), { recursive: true });
+	symlinkSync(with_one, join(linked, '.claude/skills/a'));
+	symlinkSync(without, join(linked, '.claude/skills/b'));
+	if (isRoot) execFileSync('chown', ['-h', '-R', '1000:1000', linked]);
+	const behind = (await inspect((await create(linked)).workspaceId)).items.map((i) => [i.path, i.digest, i.used]);
+	assert.deepEqual(behind, ['a', 'b'].map((n) => [`.claude/skills/${n}/SKILL.md`, undefined, false]), 'whether there is something behind a link is not told');
 	const skills = realpathSync(newFolder());
 	mkdirSync(join(skills, '.claude'));
 	symlinkSync(dirname(secret), join(skills, '.claude/skills'));

@@ -13,11 +13,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LEVELS_MAX 8 /* above the folder, to the root of its repository */
@@ -54,15 +52,22 @@ static struct ar_str digest_of(struct ar_arena *a, struct ar_str bytes)
 	return ar_arena_fmt(a, "sha256:%.*s", AR_HASH_HEX, hex);
 }
 
+/* Without a link on the way: what is behind one must not show. */
+static bool is_there(int folder, const char *path)
+{
+	AR_AUTO(ar_fd_close) int fd = ar_beneath_open(folder, path, O_PATH | O_NOFOLLOW, false);
+
+	return fd >= 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 /* What exists is listed, also if it cannot be read. NULL: it is not there, or the list is full. */
 static struct ar_inspect_item *add_file(struct look *l, int folder, enum ar_inspect_kind kind,
 					const char *path, struct ar_buf *ret)
 {
 	struct ar_inspect_item *item = &l->items[l->count];
-	struct stat st;
 	const char *reason;
 
-	if (l->count == AR_INSPECT_ITEMS_MAX || fstatat(folder, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
+	if (l->count == AR_INSPECT_ITEMS_MAX || !is_there(folder, path))
 		return NULL;
 	reason = ar_read_text(folder, path, ret);
 	*item = (struct ar_inspect_item){ .kind = kind,
@@ -138,7 +143,7 @@ static int open_above(int folder, uid_t owner)
 /* How many folders up the repository begins; 0: here, or there is none. */
 static unsigned levels_to_repository(int folder, uid_t owner)
 {
-	AR_AUTO(ar_fd_close) int at = dup(folder);
+	AR_AUTO(ar_fd_close) int at = fcntl(folder, F_DUPFD_CLOEXEC, 0);
 
 	for (unsigned level = 0; at >= 0 && level <= LEVELS_MAX; level++) {
 		int above;
@@ -155,7 +160,7 @@ static unsigned levels_to_repository(int folder, uid_t owner)
 static void add_all_instructions(struct look *l, int folder, uid_t owner)
 {
 	unsigned levels = levels_to_repository(folder, owner);
-	AR_AUTO(ar_fd_close) int at = dup(folder);
+	AR_AUTO(ar_fd_close) int at = fcntl(folder, F_DUPFD_CLOEXEC, 0);
 
 	for (unsigned level = 0; at >= 0 && level <= levels; level++) {
 		int above;
@@ -210,8 +215,7 @@ static void add_skills(struct look *l, int folder, const char *path)
 static void work(uv_work_t *w)
 {
 	struct look *l = AR_CONTAINER_OF(w, struct look, work);
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
-	AR_AUTO(ar_fd_close) int fd = (int)syscall(SYS_openat2, AT_FDCWD, l->folder, &how, sizeof how);
+	AR_AUTO(ar_fd_close) int fd = ar_fd_open_folder(l->folder);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) != 0)
