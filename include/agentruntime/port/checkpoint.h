@@ -39,6 +39,7 @@ struct ar_checkpoint_run {
 	struct ar_str tenant, workspace_id; /* ws_...: whose store it is */
 	struct ar_str folder; /* of the workspace: real path */
 	struct ar_str session_id; /* for whom */
+	struct ar_str worker; /* wk_..., that has the folder; absent: this machine */
 	struct ar_str from, to; /* ids of earlier results; DIFF without `to`: the files as they are */
 	const struct ar_str *ids; /* FORGET */
 	size_t id_count;

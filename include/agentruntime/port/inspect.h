@@ -40,6 +40,7 @@ struct ar_inspected {
 
 struct ar_inspect_run {
 	struct ar_str folder; /* real path */
+	struct ar_str worker; /* wk_..., that has the folder; absent: this machine */
 	void (*on_done)(struct ar_inspect_run *r, const struct ar_inspected *found);
 };
 

@@ -30,6 +30,7 @@ struct ar_process_spec {
 	int64_t timeout_ms; /* 0: none */
 	enum ar_sandbox_profile profile;
 	struct ar_str session_id, call_id, workspace;
+	struct ar_str worker; /* wk_..., that has the workspace; absent: this machine */
 	/* Of a tenant that variables and secrets of the host are not for: it gets none of them */
 	bool is_apart;
 	struct ar_str command; /* for people: what the model wrote; secrets are masked by the owner */

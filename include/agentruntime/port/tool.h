@@ -254,6 +254,7 @@ struct ar_tool_call {
 	struct ar_str operation_id;
 	struct ar_str account; /* may be absent */
 	struct ar_str workspace; /* folder that local tools work in, absolute; absent: none */
+	struct ar_str worker; /* wk_..., that has the workspace; absent: this machine */
 	enum ar_sandbox_profile profile; /* that it was allowed to run in; 0: none was settled */
 	ar_usec deadline; /* monotonic; the caller cancels then, a source may use it to ask for less */
 	/* Set before start(): its process is there already, from before a restart. The source asks for none
