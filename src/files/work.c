@@ -117,6 +117,13 @@ void ar_files_fail(struct ar_files_work *w, const char *category, const char *ad
 	w->advice = advice;
 }
 
+void ar_files_forgive(struct ar_files_work *w)
+{
+	w->outcome = (enum ar_tool_outcome)0;
+	w->category = w->advice = NULL;
+	w->message = AR_STR_NONE;
+}
+
 bool ar_files_is_over(const struct ar_files_work *w)
 {
 	struct ar_clock *clock = ar_clock_system();

@@ -73,6 +73,8 @@ void ar_files_read_args(struct ar_files_work *w, const struct ar_files_kind *kin
 void ar_files_fail(struct ar_files_work *w, const char *category, const char *advice, const char *fmt, ...)
 	AR_PRINTF(4, 5);
 
+void ar_files_forgive(struct ar_files_work *w); /* the failure does not count: the call goes on without */
+
 static inline bool ar_files_failed(const struct ar_files_work *w)
 {
 	return w->outcome != 0;

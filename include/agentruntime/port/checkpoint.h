@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "status.h"
 #include "str.h"
+#include "tool.h"
 
 #define AR_CHECKPOINT_ID_MAX 64 /* characters: hex of an object id */
 #define AR_CHECKPOINT_DIFF_MAX ((size_t)1024 * 1024) /* of the text of a DIFF */
@@ -32,6 +33,11 @@ struct ar_checkpoint_result {
 	struct ar_str changes;
 	struct ar_str diff; /* DIFF: unified text, cut at AR_CHECKPOINT_DIFF_MAX */
 	bool is_cut; /* changes or diff are not complete */
+	/* SAVE with `from`: files that differ from it, without those that the repository ignores; and how
+	 * many there are, listed or not */
+	const struct ar_tool_artifact *artifacts;
+	size_t artifact_count;
+	int64_t changed;
 }; /* texts live until on_done returns */
 
 struct ar_checkpoint_run {
@@ -40,7 +46,9 @@ struct ar_checkpoint_run {
 	struct ar_str folder; /* of the workspace: real path */
 	struct ar_str session_id; /* for whom */
 	struct ar_str worker; /* wk_..., that has the folder; absent: this machine */
-	struct ar_str from, to; /* ids of earlier results; DIFF without `to`: the files as they are */
+	/* ids of earlier results; DIFF without `to`: the files as they are; SAVE with `from`: what differs
+	 * from it is listed */
+	struct ar_str from, to;
 	const struct ar_str *ids; /* FORGET */
 	size_t id_count;
 	ar_usec deadline; /* monotonic */

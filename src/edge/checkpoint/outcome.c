@@ -1,7 +1,7 @@
 /* See outcome.h. Nothing of an answer is believed that a right one could not say. */
 #include "outcome.h"
 
-#include "tool.h"
+#include "artifacts.h"
 
 #include <string.h>
 
@@ -88,6 +88,8 @@ static bool read_members(enum ar_checkpoint_kind kind, struct ar_json v, struct 
 	r->id = text_member(c, "id");
 	r->diff = kind == AR_CHECKPOINT_DIFF ? text_member(c, "diff") : AR_STR_NONE;
 	ar_json_bool(ar_json_get(c, "isCut"), &r->is_cut);
+	if (kind == AR_CHECKPOINT_SAVE && read_count(c, "changed", &r->changed))
+		r->artifacts = ar_contained_artifacts(a, ar_json_get(v, "versions"), &r->artifact_count);
 	return read_count(c, "files", &r->files) && read_count(c, "bytes", &r->bytes) &&
 	       read_count(c, "leftOut", &r->left_out) && (!has_id || is_id(r->id)) &&
 	       (kind != AR_CHECKPOINT_DIFF ||

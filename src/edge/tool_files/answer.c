@@ -2,12 +2,9 @@
  * any other peer. */
 #include "answer.h"
 
-#include "base64.h"
-#include "hash.h"
+#include "artifacts.h"
 
 #include <string.h>
-
-#define ARTIFACTS_MAX 256 /* that one answer may have */
 
 static const struct ar_tool_result cancelled = {
 	.outcome = AR_TOOL_CANCELLED,
@@ -46,60 +43,6 @@ static void set_result(struct ar_files_answer *a, enum ar_tool_outcome outcome, 
 	a->result.text = join_sentences(&a->arena, message, a->result.advice);
 }
 
-static enum ar_tool_change change_of(struct ar_str kind)
-{
-	if (ar_str_is(kind, "created"))
-		return AR_TOOL_CREATED;
-	return ar_str_is(kind, "deleted") ? AR_TOOL_DELETED : AR_TOOL_MODIFIED;
-}
-
-static bool is_hash(struct ar_str text)
-{
-	if (text.len != AR_HASH_HEX)
-		return false;
-	for (size_t i = 0; i < text.len; i++) {
-		if (!strchr("0123456789abcdef", text.p[i]) || !text.p[i])
-			return false;
-	}
-	return true;
-}
-
-/* Absent when there is none, or it is no base64. */
-static struct ar_str content_of(struct ar_files_answer *a, struct ar_json v)
-{
-	struct ar_str text = text_member(v, "content"), bytes = AR_STR_NONE;
-
-	if (!ar_str_is(text_member(v, "encoding"), "base64"))
-		return text;
-	return ar_base64_decode(&a->arena, text, &bytes) ? bytes : AR_STR_NONE;
-}
-
-static bool read_artifact(struct ar_files_answer *a, struct ar_json v, struct ar_tool_artifact *ret)
-{
-	*ret = (struct ar_tool_artifact){ .path = text_member(v, "path"),
-					  .change = change_of(text_member(v, "kind")),
-					  .version = text_member(v, "hash"),
-					  .content = content_of(a, v),
-					  .diff = text_member(v, "diff") };
-	ar_json_i64(ar_json_get(v, "size"), &ret->size);
-	return !ar_str_empty(ret->path) && (ret->change == AR_TOOL_DELETED || is_hash(ret->version)) &&
-	       ret->size >= 0;
-}
-
-static void read_artifacts(struct ar_files_answer *a, struct ar_json versions)
-{
-	struct ar_tool_artifact *at;
-	size_t count = 0;
-
-	if (ar_json_type(versions) != AR_JSON_ARRAY)
-		return;
-	at = ar_arena_alloc(&a->arena, ARTIFACTS_MAX * sizeof(*at));
-	for (struct ar_json_iter it = ar_json_iter(versions); count < ARTIFACTS_MAX && ar_json_next(&it);)
-		count += read_artifact(a, it.value, &at[count]);
-	a->result.artifacts = at;
-	a->result.artifact_count = count;
-}
-
 static void read_success(struct ar_files_answer *a, struct ar_json v)
 {
 	struct ar_json image = ar_json_get(v, "image"), changes = ar_json_get(v, "changes");
@@ -109,7 +52,8 @@ static void read_success(struct ar_files_answer *a, struct ar_json v)
 	a->image = (struct ar_tool_image){ text_member(image, "mimeType"), text_member(image, "data") };
 	a->result.images = &a->image;
 	a->result.image_count = !ar_str_absent(a->image.mime) && !ar_str_absent(a->image.data);
-	read_artifacts(a, ar_json_get(v, "versions"));
+	a->result.artifacts =
+		ar_contained_artifacts(&a->arena, ar_json_get(v, "versions"), &a->result.artifact_count);
 	if (ar_json_type(changes) != AR_JSON_ARRAY)
 		return;
 	AR_AUTO(ar_buf_fini) struct ar_buf text = { 0 };

@@ -1,6 +1,7 @@
 /* See checkpoint.h: requests and answers. What they do is in the files beside. */
 #include "checkpoint/checkpoint.h"
 
+#include "checkpoint/changed.h"
 #include "checkpoint/restore.h"
 #include "shown.h"
 #include "workspace.h"
@@ -14,7 +15,7 @@
 
 struct answer {
 	const struct ar_hash *id; /* NULL: none */
-	int64_t files, bytes, left_out;
+	int64_t files, bytes, left_out, changed;
 	struct ar_str diff; /* absent: none */
 	bool is_cut;
 };
@@ -33,6 +34,7 @@ static void write_answer(struct ar_files_work *w, const struct answer *a)
 	ar_jw_mint(&j, "files", a->files);
 	ar_jw_mint(&j, "bytes", a->bytes);
 	ar_jw_mint(&j, "leftOut", a->left_out);
+	ar_jw_mint(&j, "changed", a->changed);
 	ar_jw_mstr(&j, "diff", a->diff);
 	ar_jw_mbool(&j, "isCut", a->is_cut);
 	ar_jw_close(&j);
@@ -60,6 +62,28 @@ static const char *read_id(struct ar_files_work *w, struct ar_json v)
 	return NULL;
 }
 
+/* What changed since the checkpoint `from`, if the session has it. The checkpoint is made; that this cannot
+ * be listed does not undo it. */
+static void add_changed(struct ar_store *s, struct ar_json args, const struct ar_saved *saved,
+			struct answer *a)
+{
+	struct ar_files_work *w = s->work;
+	struct ar_str from = AR_STR_NONE;
+	char to[AR_STORE_ID + 1] = "";
+	const char *id;
+
+	if (!ar_json_str(ar_json_get(args, "from"), &from) || !ar_store_is_id(from))
+		return;
+	id = ar_arena_str(&w->arena, from).p;
+	ar_hash_hex(&saved->tree, to);
+	if (!ar_store_has(s, id) || strcmp(id, to) == 0)
+		return;
+	if (!ar_changed_list(s, id, to, &w->versions, &a->changed)) {
+		w->versions = AR_STR_NONE;
+		ar_files_forgive(w);
+	}
+}
+
 void ar_files_checkpoint_save(struct ar_files_work *w, struct ar_json args)
 {
 	AR_AUTO(ar_workspace_closep) int root = ar_workspace_open(w);
@@ -69,11 +93,15 @@ void ar_files_checkpoint_save(struct ar_files_work *w, struct ar_json args)
 	if (root < 0)
 		return;
 	if (open_store(w, args, &s)) {
-		if (ar_save(&s, root, true, &saved))
-			write_answer(w, &(struct answer){ .id = &saved.tree,
-							  .files = (int64_t)saved.now.count,
-							  .bytes = saved.now.bytes,
-							  .left_out = saved.left_out });
+		if (ar_save(&s, root, true, &saved)) {
+			struct answer a = { .id = &saved.tree,
+					    .files = (int64_t)saved.now.count,
+					    .bytes = saved.now.bytes,
+					    .left_out = saved.left_out };
+
+			add_changed(&s, args, &saved, &a);
+			write_answer(w, &a);
+		}
 		ar_saved_fini(&saved);
 	}
 	ar_store_close(&s);

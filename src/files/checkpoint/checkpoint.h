@@ -1,9 +1,10 @@
 /* Checkpoints of a workspace's files: operations of agent-files for the runtime itself, offered to no model.
  * All have args.store, the folder of the store, and args.session, whose ids they are: the same id may be kept
  * for several sessions. The answer has a member `checkpoint`:
- * {"id","files","bytes","leftOut","diff","isCut"}, and `changes` as an array of {"path","change"}.
+ * {"id","files","bytes","leftOut","changed","diff","isCut"}, and `changes` as an array of {"path","change"}.
  *
- *   checkpoint_save     keeps the files as they are
+ *   checkpoint_save     keeps the files as they are; with args.from the answer has `versions`
+ *                       (write/versions.h) of the files that differ from that checkpoint (changed.h)
  *   checkpoint_restore  args.to: makes the files as that checkpoint has them; `id`: the files before, kept
  *   checkpoint_diff     args.from, and args.to or the files as they are
  *   checkpoint_forget   args.ids: they are no longer kept

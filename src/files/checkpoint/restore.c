@@ -3,6 +3,7 @@
 #include "checkpoint/restore.h"
 
 #include "checkpoint/import.h"
+#include "checkpoint/objects.h"
 #include "checkpoint/place.h"
 #include "checkpoint/scan.h"
 #include "mem.h"
@@ -19,7 +20,7 @@ struct restoring {
 	const struct ar_tree_entries *now;
 	const struct ar_differences *d;
 	struct ar_place place;
-	struct ar_git_child objects; /* git cat-file --batch */
+	struct ar_object_reader objects;
 	bool *is_left; /* those of d that were not done */
 	size_t problems;
 	struct ar_buf text; /* of the first of them */
@@ -56,33 +57,14 @@ static void add_problem(struct restoring *r, size_t i, int code)
 
 /* ---- one by one ---- */
 
-static bool read_object(struct restoring *r, struct ar_str object, struct ar_str *ret)
-{
-	struct ar_str line, size, rest;
-	uint64_t len;
-
-	if (!ar_git_child_write(&r->objects, object) || !ar_git_child_write(&r->objects, AR_STR("\n")) ||
-	    !ar_git_child_flush(&r->objects) || !ar_git_child_line(&r->objects, &line))
-		return false;
-	rest = ar_str_sub(line, AR_STORE_ID, line.len);
-	if (!ar_str_starts(line, object) || !ar_str_starts(rest, AR_STR(" blob ")))
-		return false;
-	size = ar_str_sub(rest, 6, rest.len);
-	if (!ar_str_to_u64(size, &len) || len > (uint64_t)AR_TREE_ENTRY_BYTES_MAX ||
-	    !ar_git_child_bytes(&r->objects, (size_t)len + 1, ret))
-		return false;
-	ret->len--;
-	return true;
-}
-
 static void put_one(struct restoring *r, size_t i)
 {
 	const struct ar_difference *d = &r->d->at[i];
 	struct ar_str content;
 	int code;
 
-	if (!read_object(r, d->object, &content)) {
-		add_problem(r, i, r->objects.is_late ? ETIME : EIO);
+	if (!ar_objects_read(&r->objects, d->object, &content)) {
+		add_problem(r, i, r->objects.git.is_late ? ETIME : EIO);
 		return;
 	}
 	code = ar_place_put(&r->place, d->path, ar_tree_entries_find(r->now, d->path), d->is, content);
@@ -120,15 +102,12 @@ static void apply_all(struct restoring *r)
 
 static bool apply(struct restoring *r)
 {
-	static const char *const args[] = { "cat-file", "--batch", NULL };
-
 	if (r->d->count == 0)
 		return true;
-	if (!ar_store_git_open(r->store, args, &r->objects))
+	if (!ar_objects_open(r->store, &r->objects))
 		return false;
 	apply_all(r);
-	(void)ar_git_child_close(&r->objects);
-	ar_git_child_fini(&r->objects);
+	ar_objects_close(&r->objects);
 	ar_place_fini(&r->place);
 	return true;
 }

@@ -178,13 +178,6 @@ static bool save_once(struct ar_store *s, int root, bool keeps, bool uses_index,
 	return is_ok && !ar_files_failed(s->work);
 }
 
-static void forget_failure(struct ar_files_work *w)
-{
-	w->outcome = (enum ar_tool_outcome)0;
-	w->category = w->advice = NULL;
-	w->message = AR_STR_NONE;
-}
-
 /* Objects that the index names may be gone (a disk that lost writes): everything is saved anew then. */
 bool ar_save(struct ar_store *s, int root, bool keeps, struct ar_saved *ret)
 {
@@ -193,7 +186,7 @@ bool ar_save(struct ar_store *s, int root, bool keeps, struct ar_saved *ret)
 		return true;
 	if (strcmp(s->work->category, "store") != 0)
 		return false;
-	forget_failure(s->work);
+	ar_files_forgive(s->work);
 	ar_saved_fini(ret);
 	return save_once(s, root, keeps, false, ret);
 }

@@ -56,7 +56,7 @@ static bool is_small(const struct ar_change *f)
 }
 
 /* With its bytes, unless they do not fit: how long they are as JSON is known when they are written. */
-static void add_version(struct ar_jw *j, struct ar_arena *a, const struct ar_change *f)
+void ar_versions_add(struct ar_jw *j, struct ar_arena *a, const struct ar_change *f)
 {
 	struct ar_jw before = *j;
 	size_t len = j->out->len;
@@ -80,7 +80,7 @@ struct ar_str ar_versions_write(const struct ar_changes *c)
 	for (size_t i = 0; i < c->count; i++) {
 		if (ar_change_is_none(c->at[i]))
 			continue;
-		add_version(&j, a, c->at[i]);
+		ar_versions_add(&j, a, c->at[i]);
 		written++;
 	}
 	ar_jw_close_array(&j);

@@ -12,4 +12,8 @@
  * base64 otherwise, and absent when it is not kept; hash, size and content are absent for a deleted file. */
 struct ar_str ar_versions_write(const struct ar_changes *c);
 
+/* One file of such an array: with its bytes, unless they are too many. Of a side that is larger than
+ * AR_VERSIONS_FILE_MAX and whose hash is not written (before) only the length is looked at. */
+void ar_versions_add(struct ar_jw *j, struct ar_arena *a, const struct ar_change *f);
+
 #endif

@@ -41,6 +41,7 @@ static void clear(struct call *c)
 	ar_buf_fini(&c->category);
 	ar_buf_fini(&c->advice);
 	ar_buf_fini(&c->changes);
+	ar_buf_fini(&c->versions);
 	ar_buf_fini(&c->id);
 	ar_buf_fini(&c->diff);
 	*c = (struct call){ 0 };
@@ -105,6 +106,7 @@ static void read_checkpoint(struct call *c, struct ar_json v)
 	ar_json_i64(ar_json_get(v, "files"), &c->files);
 	ar_json_i64(ar_json_get(v, "bytes"), &c->bytes);
 	ar_json_i64(ar_json_get(v, "leftOut"), &c->left_out);
+	ar_json_i64(ar_json_get(v, "changed"), &c->changed);
 	ar_json_bool(ar_json_get(v, "isCut"), &c->is_cut);
 }
 
@@ -129,6 +131,9 @@ static void read_answer(struct call *c, struct ar_json v)
 	if (ar_json_type(ar_json_get(v, "changes")) == AR_JSON_ARRAY)
 		ar_json_print(ar_json_get(v, "changes"), &c->changes);
 	ar_buf_addc(&c->changes, '\0');
+	if (ar_json_type(ar_json_get(v, "versions")) == AR_JSON_ARRAY)
+		ar_json_print(ar_json_get(v, "versions"), &c->versions);
+	ar_buf_addc(&c->versions, '\0');
 	read_checkpoint(c, ar_json_get(v, "checkpoint"));
 }
 

@@ -12,9 +12,9 @@
 
 struct call {
 	enum ar_tool_outcome outcome;
-	struct ar_buf text, mime, data, category, advice, changes; /* terminated copies */
+	struct ar_buf text, mime, data, category, advice, changes, versions; /* terminated copies */
 	struct ar_buf id, diff; /* of a checkpoint */
-	int64_t files, bytes, left_out;
+	int64_t files, bytes, left_out, changed;
 	bool is_cut;
 };
 
