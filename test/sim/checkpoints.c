@@ -63,6 +63,7 @@ static void files_step(struct sim *s, struct sim_actor *a AR_UNUSED)
 {
 	struct sim_checkpoint *c = first_of(s);
 	struct ar_checkpoint_result r = { .files = 1, .bytes = 2, .changes = AR_STR("[]") };
+	struct ar_tool_artifact made;
 	char text[32];
 
 	if (!c)
@@ -79,6 +80,16 @@ static void files_step(struct sim *s, struct sim_actor *a AR_UNUSED)
 	if (c->run->kind == AR_CHECKPOINT_RESTORE)
 		set_files(s, c->run->to);
 	s->counts->checkpoints++;
+	if (!ar_str_absent(c->run->from) && !ar_str_eq(c->run->from, r.id)) {
+		made = (struct ar_tool_artifact){ .path = AR_STR("made.txt"),
+						  .change = AR_TOOL_MODIFIED,
+						  .version = r.id,
+						  .content = r.id,
+						  .size = (int64_t)r.id.len };
+		r.artifacts = &made;
+		r.artifact_count = 1;
+		r.changed = 1;
+	}
 	finish(c, &r);
 }
 

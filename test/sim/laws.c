@@ -20,7 +20,7 @@ struct turn {
 	size_t hook_count;
 	unsigned saves; /* checkpoints at its start that ended otherwise than with their process */
 	unsigned changes; /* calls that may change files */
-	bool is_saved, is_saving;
+	bool is_saved, is_saving, is_end_saved;
 };
 
 struct thread {
@@ -174,6 +174,8 @@ static void ended(struct watch *w)
 		broken(w, "a turn ends while a hook runs");
 	if (t->is_saving)
 		broken(w, "a turn ends while its first checkpoint is made");
+	if (is_good && t->is_saved && !t->is_end_saved)
+		broken(w, "a turn completes and the state of its files at the end is not kept");
 	if (t->is_interrupted && !t->was_cancelled)
 		broken(w, "an interrupted turn ends otherwise than cancelled");
 	if (ar_str_eq(th->active, t->id))
@@ -580,8 +582,8 @@ static void checkpoint_started(struct watch *w)
 
 	open_checkpoint(w, p->checkpoint_id);
 	if (p->phase == AR_CHECKPOINT_STARTED_PHASE_END) {
-		if (!t->ends || !t->is_saved)
-			broken(w, "the end of a turn is kept that has none, or no beginning");
+		if (!t->is_saved)
+			broken(w, "the end of a turn is kept whose start is not");
 		return;
 	}
 	if (t->ends || t->is_saving || t->saves > 0 || t->changes > 0)
@@ -597,6 +599,8 @@ static void checkpoint_ended(struct watch *w)
 	int phase = is_good ? good->phase : bad->phase;
 
 	close_checkpoint(w, is_good ? good->checkpoint_id : bad->checkpoint_id);
+	if (phase == AR_CHECKPOINT_FAILED_PHASE_END)
+		turn_of(w)->is_end_saved = is_good || !ar_str_is(bad->category, AR_CATEGORY_INTERRUPTED);
 	if (phase != AR_CHECKPOINT_FAILED_PHASE_START)
 		return;
 	turn_of(w)->is_saving = false;
@@ -629,6 +633,7 @@ static void check_saved_first(struct watch *w)
 	if (!p->runs_process.v || !p->attempt.set || !ar_str_is(p->policy, "allowed"))
 		return;
 	t->changes++;
+	t->is_end_saved = false;
 	if (w->has_workspace && w->sim->policy.checkpoints > 0 && (t->is_saving || t->saves == 0))
 		broken(w, "a call begins before the checkpoint of its turn");
 }

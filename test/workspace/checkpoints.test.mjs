@@ -99,9 +99,37 @@ test('turns that only read make no checkpoint; a file tool makes both, and the l
 	const { turnId } = await run(sessionId, 'write_file', { path: 'made.txt', content: 'made' });
 	await made(sessionId, turnId, 'end');
 	const order = (await facts(sessionId)).filter((f) => f.turnId === turnId && /^(checkpoint\.|tool\.started|turn\.completed)/.test(f.type)).map((f) => `${f.type}${f.payload.phase ? ` ${f.payload.phase}` : ''}`);
-	assert.deepEqual(order, ['checkpoint.started start', 'checkpoint.created start', 'tool.started', 'turn.completed', 'checkpoint.started end', 'checkpoint.created end']);
+	assert.deepEqual(order, ['checkpoint.started start', 'checkpoint.created start', 'tool.started', 'checkpoint.started end', 'checkpoint.created end', 'turn.completed']);
 	const { checkpoints } = await ok(w.rt, 'list_checkpoints', { sessionId });
 	assert.deepEqual(checkpoints.map((c) => [c.phase, c.status, c.turnId]), [['end', 'available', turnId], ['start', 'available', turnId]]);
+});
+
+test('what a command changed are artifacts of its turn; ignored files and what a tool reported are not named again', needsRoots, async () => {
+	const root = folderWith(3);
+	execFileSync('sh', ['-c', 'git init -q . && echo "*.o" > .gitignore && printf "\\000\\001" > data.bin'], { cwd: root, env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' } });
+	if (isRoot) execFileSync('chown', ['-h', '-R', '1000:1000', root]);
+	const { sessionId } = await session(root);
+	const before = await run(sessionId, 'write_file', { path: 'tool.txt', content: 'by a tool\n' });
+	const command = 'echo changed > "d0/file 0.txt"; rm "d1/file 1.txt"; echo object > made.o; echo o > ":colon.o"; echo o > "a[1]*.o"; echo new > made.txt; printf "\\002\\003" > data.bin; chmod +x "d2/file 2.txt"; ln -s made.txt link2';
+	const { turnId } = await run(sessionId, 'shell', { command });
+	const log = await facts(sessionId);
+	const changed = log.filter((f) => f.type === 'artifact.changed' && f.turnId === turnId);
+	const sha = (path) => createHash('sha256').update(readFileSync(join(root, path))).digest('hex');
+	assert.deepEqual(Object.fromEntries(changed.map((f) => [f.payload.path, [f.payload.change, f.payload.versionId, f.payload.state]])), {
+		'd0/file 0.txt': ['observed', sha('d0/file 0.txt'), 'available'],
+		'd1/file 1.txt': ['observed', 'deleted', 'deleted'],
+		'data.bin': ['observed', sha('data.bin'), 'available'],
+		'made.txt': ['observed', sha('made.txt'), 'available'],
+	});
+	assert.ok(changed.every((f) => !f.payload.producer), 'who changed them is not known');
+	const by = (path) => changed.find((f) => f.payload.path === path).payload;
+	assert.equal((await ok(w.rt, 'read_output', { outputRef: by('made.txt').readRef })).content, 'new\n');
+	assert.match((await ok(w.rt, 'read_output', { outputRef: by('d0/file 0.txt').diffRef })).content, /^\+changed$/m);
+	const end = log.find((f) => f.type === 'turn.completed' && f.turnId === turnId);
+	assert.deepEqual([...end.payload.artifactRefs].sort(), changed.map((f) => f.artifactId).sort(), 'the turn names them');
+	assert.ok(changed.every((f) => f.sequence < end.sequence));
+	assert.equal(log.filter((f) => f.type === 'artifact.changed' && f.turnId === before.turnId).length, 1, 'the tool said it, the checkpoint does not again');
+	for (const fact of log) validateEvent(fact);
 });
 
 test('commands neither see nor change the store, and sessions have only their own checkpoints', needsRoots, async () => {

@@ -78,6 +78,26 @@ struct ar_str ar_funnel_id(struct ar_funnel *f, struct ar_str id, struct ar_aren
 	return ar_str_eq(clean, id) ? clean : AR_STR_NONE;
 }
 
+static struct ar_str maybe(struct ar_funnel *f, struct ar_str text, struct ar_arena *a)
+{
+	return ar_str_absent(text) ? AR_STR_NONE : ar_funnel_text(f, text, a);
+}
+
+const struct ar_tool_artifact *ar_funnel_artifacts(struct ar_funnel *f, const struct ar_tool_artifact *files,
+						   size_t count, struct ar_arena *a)
+{
+	struct ar_tool_artifact *kept = ar_arena_alloc(a, (count + 1) * sizeof(*kept));
+
+	for (size_t i = 0; i < count; i++)
+		kept[i] = (struct ar_tool_artifact){ .path = maybe(f, files[i].path, a),
+						     .change = files[i].change,
+						     .version = ar_arena_str(a, files[i].version),
+						     .content = maybe(f, files[i].content, a),
+						     .diff = maybe(f, files[i].diff, a),
+						     .size = files[i].size };
+	return kept;
+}
+
 /* ---- what is reported of it ---- */
 
 struct ar_masked ar_funnel_masked(const struct ar_redact_counts *counts, struct ar_arena *a)

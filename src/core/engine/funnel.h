@@ -36,6 +36,11 @@ void ar_funnel_fini(struct ar_funnel *f);
 struct ar_str ar_funnel_text(struct ar_funnel *f, struct ar_str text, struct ar_arena *a);
 struct ar_str ar_funnel_id(struct ar_funnel *f, struct ar_str id, struct ar_arena *a);
 
+/* Changed files, in the arena. */
+struct ar_tool_artifact;
+const struct ar_tool_artifact *ar_funnel_artifacts(struct ar_funnel *f, const struct ar_tool_artifact *files,
+						   size_t count, struct ar_arena *a);
+
 /* The counts as a decision takes them. */
 struct ar_masked ar_funnel_masked(const struct ar_redact_counts *counts, struct ar_arena *a);
 

@@ -91,25 +91,6 @@ static void keep_images(struct ar_live_call *r, const struct ar_tool_result *res
 	r->result.image_count = result->image_count;
 }
 
-static void keep_artifacts(struct ar_live_call *r, const struct ar_tool_result *result)
-{
-	size_t count = result->artifact_count;
-	struct ar_tool_artifact *kept = ar_arena_alloc(&r->arena, (count + 1) * sizeof(*kept));
-
-	for (size_t i = 0; i < count; i++) {
-		const struct ar_tool_artifact *f = &result->artifacts[i];
-
-		kept[i] = (struct ar_tool_artifact){ .path = clean(r, f->path),
-						     .change = f->change,
-						     .version = ar_arena_str(&r->arena, f->version),
-						     .content = clean(r, f->content),
-						     .diff = clean(r, f->diff),
-						     .size = f->size };
-	}
-	r->result.artifacts = kept;
-	r->result.artifact_count = count;
-}
-
 /* What the call says it is, unless it was we who stopped it for being late. */
 static enum ar_tool_outcome outcome_of(const struct ar_live_call *r, const struct ar_tool_result *result)
 {
@@ -159,7 +140,9 @@ static void keep_result(struct ar_live_call *r, const struct ar_tool_result *res
 	if (r->is_without_host)
 		r->result.category = AR_STR("sandbox_unavailable");
 	keep_images(r, result);
-	keep_artifacts(r, result);
+	r->result.artifacts =
+		ar_funnel_artifacts(&r->funnel, result->artifacts, result->artifact_count, &r->arena);
+	r->result.artifact_count = result->artifact_count;
 	keep_boundary(r, result);
 }
 

@@ -110,8 +110,9 @@ struct ar_effect_checkpoint {
 	enum ar_checkpoint_kind kind; /* SAVE, RESTORE, FORGET */
 	struct ar_str id; /* of the checkpoint; FORGET: none */
 	struct ar_str tree; /* RESTORE: that the files are made as */
+	struct ar_str from; /* SAVE: what differs from this state is listed; absent: nothing */
 	struct ar_texts trees; /* FORGET */
-	bool is_waited_for; /* something begins after it */
+	bool is_waited_for; /* work begins after it: not begun by a runtime that is about to stop */
 	ar_usec deadline;
 };
 

@@ -123,8 +123,10 @@ struct ar_checkpoint_end {
 	enum ar_status status;
 	struct ar_masked masked; /* in all of it */
 	struct ar_str message, tree, changes;
-	int64_t files, bytes, left_out;
+	int64_t files, bytes, left_out, changed;
 	bool is_cut;
+	const struct ar_tool_artifact *artifacts;
+	size_t artifact_count;
 };
 
 /* What a verification found to be otherwise than the log says; JSON arrays as text. */

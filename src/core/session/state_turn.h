@@ -171,13 +171,16 @@ struct ar_hook_chain {
 	ar_usec started;
 };
 
-/* How far the checkpoint at the start of a turn is. Before the first call that may change files there is
- * none. */
+/* How far the checkpoints of a turn are: that at its start, then that at its end. Before the first call that
+ * may change files there is none. */
 enum ar_turn_checkpoint {
 	AR_TURN_CHECKPOINT_PENDING = 1, /* calls wait for its end */
 	AR_TURN_CHECKPOINT_CREATED,
 	AR_TURN_CHECKPOINT_FAILED, /* calls begin without one */
 	AR_TURN_CHECKPOINT_LOST, /* with its process: made again before calls begin */
+	AR_TURN_CHECKPOINT_ENDING, /* the turn waits for that at its end, or has ended without */
+	AR_TURN_CHECKPOINT_ENDED, /* that at its end was made, or could not be */
+	AR_TURN_CHECKPOINT_END_LOST, /* with its process: made again before the turn completes */
 };
 
 struct ar_turn {

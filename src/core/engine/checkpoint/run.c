@@ -65,6 +65,9 @@ static void keep_result(struct ar_live_checkpoint *c, const struct ar_checkpoint
 	end->is_cut = r->is_cut;
 	if (r->changes.len <= AR_CHECKPOINT_CHANGES_MAX)
 		end->changes = ar_funnel_text(&c->funnel, r->changes, &c->arena);
+	end->artifacts = ar_funnel_artifacts(&c->funnel, r->artifacts, r->artifact_count, &c->arena);
+	end->artifact_count = r->artifact_count;
+	end->changed = r->changed;
 	end->masked = ar_funnel_masked(&c->funnel.counts, &c->arena);
 }
 
@@ -121,6 +124,7 @@ void ar_checkpoint_plan(struct ar_live *l, const struct ar_effect_checkpoint *ef
 					     .workspace_id = ar_arena_str(a, s->bound->workspace_id),
 					     .folder = ar_arena_str(a, s->bound->folder),
 					     .session_id = ar_arena_str(a, s->id),
+					     .from = ar_arena_str(a, effect->from),
 					     .to = ar_arena_str(a, effect->tree),
 					     .ids = copy_trees(c, effect->trees),
 					     .id_count = effect->trees.count,

@@ -32,9 +32,18 @@ const struct ar_shape_artifact_record *ar_session_artifact(const struct ar_sessi
 struct ar_texts ar_artifacts_of_turn(const struct ar_session *s, struct ar_str turn, struct ar_arena *a);
 struct ar_texts ar_artifacts_of_thread(const struct ar_session *s, struct ar_str thread, struct ar_arena *a);
 
+/* Files that changed, as facts get them. */
+struct ar_changed_files {
+	const struct ar_tool_artifact *at;
+	size_t count;
+	size_t total; /* with those that are not listed */
+	/* Seen to have changed while a turn ran: by its commands, or by others in the same folder */
+	bool is_observed;
+};
+
 /* decide_artifact.c */
-/* The files that a call changed, as facts; returns the ids of those that are known, each once. */
-struct ar_texts ar_decide_artifacts(struct ar_decision *d, const struct ar_ids *call,
-				    const struct ar_tool_result *result);
+/* The files that a call or a turn changed, as facts; returns the ids of those that are known, each once. */
+struct ar_texts ar_decide_artifacts(struct ar_decision *d, const struct ar_ids *owner,
+				    const struct ar_changed_files *files);
 
 #endif

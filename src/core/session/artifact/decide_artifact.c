@@ -1,5 +1,5 @@
-/* The files that a call changed become facts: an id that follows from the path, the hash of the file as its
- * version, and refs of what is stored of it. Pure. */
+/* The files that a call or a turn changed become facts: an id that follows from the path, the hash of
+ * the file as its version, and refs of what is stored of it. Pure. */
 #include "artifact/artifact.h"
 #include "hash.h"
 
@@ -44,22 +44,30 @@ static struct ar_str keep_preview(struct ar_decision *d, struct ar_str content)
 	return ar_decide_content(d, ar_str_utf8_prefix(content, PREVIEW_MAX));
 }
 
-static void emit_changed(struct ar_decision *d, const struct ar_ids *ids, const struct ar_tool_artifact *f)
+static int change_of(const struct ar_tool_artifact *f, bool is_observed)
+{
+	if (is_observed)
+		return AR_ARTIFACT_CHANGED_CHANGE_OBSERVED;
+	return f->change == AR_TOOL_CREATED ? AR_ARTIFACT_CHANGED_CHANGE_PRODUCED
+					    : AR_ARTIFACT_CHANGED_CHANGE_UPDATED;
+}
+
+static void emit_changed(struct ar_decision *d, const struct ar_ids *ids, const struct ar_tool_artifact *f,
+			 bool is_observed)
 {
 	const struct ar_shape_party producer = { .kind = AR_STR("tool"), .id = ids->at[AR_SCOPE_TOOL_CALL] };
 	bool is_deleted = f->change == AR_TOOL_DELETED, is_kept = !is_deleted && !ar_str_absent(f->content);
 
 	ar_decide_emit(d, AR_EV_ARTIFACT_CHANGED, ids,
 		       &(struct ar_ev_artifact_changed){
-			       .change = f->change == AR_TOOL_CREATED ? AR_ARTIFACT_CHANGED_CHANGE_PRODUCED
-								      : AR_ARTIFACT_CHANGED_CHANGE_UPDATED,
+			       .change = change_of(f, is_observed),
 			       .read_ref = is_kept ? ar_decide_content(d, f->content)
 						   : ids->at[AR_SCOPE_ARTIFACT],
 			       .version_id = version_of(f),
 			       .preview_ref = is_kept ? keep_preview(d, f->content) : AR_STR_NONE,
 			       .diff_ref =
 				       ar_str_absent(f->diff) ? AR_STR_NONE : ar_decide_content(d, f->diff),
-			       .producer = &producer,
+			       .producer = is_observed ? NULL : &producer,
 			       .kind = AR_STR(AR_ARTIFACT_FILE),
 			       .path = shown_path(d, f->path),
 			       .state = state_of(f),
@@ -74,47 +82,50 @@ static bool is_known(const struct ar_session *s, struct ar_str id, const struct 
 	return r && ar_str_eq(r->version_id, version_of(f));
 }
 
-static void warn_of_rest(struct ar_decision *d, const struct ar_ids *call, size_t count)
+static void warn_of_rest(struct ar_decision *d, const struct ar_ids *owner,
+			 const struct ar_changed_files *files)
 {
-	struct ar_str id = call->at[AR_SCOPE_TOOL_CALL];
+	const char *what = files->is_observed ? "turn" : "call";
+	struct ar_str id = owner->at[files->is_observed ? AR_SCOPE_TURN : AR_SCOPE_TOOL_CALL];
+	struct ar_str scope = ar_arena_fmt(d->arena, "{\"%s\":\"%.*s\"}",
+					   files->is_observed ? "turnId" : "toolCallId", AR_STR_ARG(id));
 
-	ar_decide_emit(d, AR_EV_RUNTIME_WARNING, call,
+	ar_decide_emit(d, AR_EV_RUNTIME_WARNING, owner,
 		       &(struct ar_ev_runtime_warning){
 			       .code = AR_STR(AR_WARNING_ARTIFACTS),
-			       .scope = ar_arena_fmt(d->arena, "{\"toolCallId\":\"%.*s\"}", AR_STR_ARG(id)),
-			       .message =
-				       ar_arena_fmt(d->arena,
-						    "%zu of %zu files that the call changed have no fact of "
-						    "their own; a call may have %d",
-						    count - AR_ARTIFACTS_PER_CALL, count,
-						    AR_ARTIFACTS_PER_CALL) });
+			       .scope = scope,
+			       .message = ar_arena_fmt(
+				       d->arena,
+				       "%zu of %zu files that the %s changed have no fact of their own; a %s "
+				       "may have %d",
+				       files->total - files->count, files->total, what, what,
+				       AR_ARTIFACTS_PER_CALL) });
 }
 
-struct ar_texts ar_decide_artifacts(struct ar_decision *d, const struct ar_ids *call,
-				    const struct ar_tool_result *result)
+struct ar_texts ar_decide_artifacts(struct ar_decision *d, const struct ar_ids *owner,
+				    const struct ar_changed_files *files)
 {
-	size_t count = result->artifact_count, most = count;
+	struct ar_changed_files some = *files;
 	struct ar_texts known = { 0 };
 	struct ar_str *ids;
 
-	if (count == 0)
+	if (some.count == 0)
 		return known;
-	if (most > AR_ARTIFACTS_PER_CALL)
-		most = AR_ARTIFACTS_PER_CALL;
-	ids = ar_arena_alloc(d->arena, most * sizeof(*ids));
+	if (some.count > AR_ARTIFACTS_PER_CALL)
+		some.count = AR_ARTIFACTS_PER_CALL;
+	ids = ar_arena_alloc(d->arena, some.count * sizeof(*ids));
 	known.at = ids;
-	for (size_t i = 0; i < most; i++) {
-		const struct ar_tool_artifact *f = &result->artifacts[i];
-		struct ar_ids scope = *call;
-		struct ar_str id = id_of(d, f->path);
+	for (size_t i = 0; i < some.count; i++) {
+		struct ar_ids scope = *owner;
+		struct ar_str id = id_of(d, some.at[i].path);
 
 		scope.at[AR_SCOPE_ARTIFACT] = id;
-		if (!is_known(d->session, id, f))
-			emit_changed(d, &scope, f);
+		if (!is_known(d->session, id, &some.at[i]))
+			emit_changed(d, &scope, &some.at[i], some.is_observed);
 		if (!ar_texts_have(known, id))
 			ids[known.count++] = id;
 	}
-	if (count > most)
-		warn_of_rest(d, call, count);
+	if (some.total > some.count)
+		warn_of_rest(d, owner, &some);
 	return known;
 }

@@ -41,14 +41,27 @@ static struct ar_checkpoint *find_open(struct ar_session *s, struct ar_str id)
 	return NULL;
 }
 
-/* Only the one at its start is waited for. */
-static void move_turn(struct ar_session *s, const struct ar_event *e, int phase, enum ar_turn_checkpoint to)
+/* What the turn is at when the checkpoint with that phase is begun, was made, failed, or is lost with its
+ * process. */
+enum step { BEGUN, MADE, FAILED, LOST };
+
+static void move_turn(struct ar_session *s, const struct ar_event *e, int phase, enum step step)
 {
+	static const enum ar_turn_checkpoint start[] = { [BEGUN] = AR_TURN_CHECKPOINT_PENDING,
+							 [MADE] = AR_TURN_CHECKPOINT_CREATED,
+							 [FAILED] = AR_TURN_CHECKPOINT_FAILED,
+							 [LOST] = AR_TURN_CHECKPOINT_LOST },
+					     end[] = { [BEGUN] = AR_TURN_CHECKPOINT_ENDING,
+						       [MADE] = AR_TURN_CHECKPOINT_ENDED,
+						       [FAILED] = AR_TURN_CHECKPOINT_ENDED,
+						       [LOST] = AR_TURN_CHECKPOINT_END_LOST };
 	struct ar_thread *t;
 	struct ar_turn *turn = ar_apply_turn(s, e, &t);
 
 	if (turn && phase == AR_CHECKPOINT_RECORD_PHASE_START)
-		turn->checkpoint = AR_OPT_INT(to);
+		turn->checkpoint = AR_OPT_INT(start[step]);
+	else if (turn && phase == AR_CHECKPOINT_RECORD_PHASE_END)
+		turn->checkpoint = AR_OPT_INT(end[step]);
 }
 
 enum ar_status ar_apply_checkpoint_started(struct ar_session *s, const struct ar_event *e,
@@ -63,7 +76,7 @@ enum ar_status ar_apply_checkpoint_started(struct ar_session *s, const struct ar
 		   (struct ar_shape_checkpoint_record){ .checkpoint_id = p->checkpoint_id,
 							.workspace_id = p->workspace_id,
 							.phase = p->phase });
-	move_turn(s, e, p->phase, AR_TURN_CHECKPOINT_PENDING);
+	move_turn(s, e, p->phase, BEGUN);
 	return AR_OK;
 }
 
@@ -83,7 +96,7 @@ enum ar_status ar_apply_checkpoint_created(struct ar_session *s, const struct ar
 	r.bytes = AR_OPT_INT(p->bytes);
 	r.left_out = AR_OPT_INT(p->left_out);
 	keep_record(s, c, &r);
-	move_turn(s, e, r.phase, AR_TURN_CHECKPOINT_CREATED);
+	move_turn(s, e, r.phase, MADE);
 	return AR_OK;
 }
 
@@ -103,9 +116,7 @@ enum ar_status ar_apply_checkpoint_failed(struct ar_session *s, const struct ar_
 	r.tree = p->tree;
 	r.message = p->message;
 	keep_record(s, c, &r);
-	move_turn(s, e, r.phase,
-		  ar_str_is(p->category, AR_CATEGORY_INTERRUPTED) ? AR_TURN_CHECKPOINT_LOST
-								  : AR_TURN_CHECKPOINT_FAILED);
+	move_turn(s, e, r.phase, ar_str_is(p->category, AR_CATEGORY_INTERRUPTED) ? LOST : FAILED);
 	return AR_OK;
 }
 

@@ -31,6 +31,10 @@ bool ar_session_makes_checkpoint(const struct ar_session *s); /* or restores one
  * which is begun here. One that failed holds nothing. */
 enum ar_hold ar_checkpoint_before_call(struct ar_decision *d, const struct ar_turn *turn,
 				       const struct ar_tool *tool);
+
+/* Whether the turn may complete: one with a checkpoint at its start waits for that at its end, which says
+ * what its commands changed. */
+enum ar_hold ar_checkpoint_before_end(struct ar_decision *d, const struct ar_turn *turn);
 void ar_checkpoint_drop(struct ar_decision *d, const struct ar_turn *turn); /* it ends: nobody waits */
 void ar_checkpoint_after_turn(struct ar_decision *d, const struct ar_turn *turn);
 void ar_checkpoints_lost(struct ar_decision *d); /* after a crash: what is open has no process */

@@ -1,6 +1,8 @@
 /* A checkpoint is begun, ends, is dropped or lost. The intent is a fact before anything is done, each end is
  * another. A checkpoint that fails stops no work: it is on record, and the calls begin. Pure. */
+#include "artifact/artifact.h"
 #include "checkpoint/checkpoints.h"
+#include "hook/hooks.h"
 #include "tool/calls.h"
 
 #define MILLISECOND 1000
@@ -12,6 +14,15 @@ static bool are_kept(const struct ar_decision *d)
 }
 
 /* ---- begun ---- */
+
+/* The state of the files at the start of the turn; absent: none is kept. */
+static struct ar_str tree_before(const struct ar_decision *d, const struct ar_turn *turn)
+{
+	const struct ar_shape_checkpoint_record *r =
+		ar_session_checkpoint_of(d->session, turn->id, AR_CHECKPOINT_RECORD_PHASE_START);
+
+	return r ? r->tree : AR_STR_NONE;
+}
 
 static void begin(struct ar_decision *d, const struct ar_turn *turn, int phase)
 {
@@ -25,6 +36,8 @@ static void begin(struct ar_decision *d, const struct ar_turn *turn, int phase)
 	effect = &ar_decide_effect(d, AR_EFFECT_CHECKPOINT)->checkpoint;
 	effect->kind = AR_CHECKPOINT_SAVE;
 	effect->id = id;
+	if (phase == AR_CHECKPOINT_STARTED_PHASE_END)
+		effect->from = tree_before(d, turn);
 	effect->is_waited_for = phase == AR_CHECKPOINT_STARTED_PHASE_START;
 	effect->deadline = d->input->now + d->input->policy->tool_ms * MILLISECOND;
 }
@@ -34,17 +47,38 @@ enum ar_hold ar_checkpoint_before_call(struct ar_decision *d, const struct ar_tu
 {
 	if (!are_kept(d) || !tool->works_in_folder || tool->is_read_only)
 		return AR_GO_ON;
-	if (turn->checkpoint.v == AR_TURN_CHECKPOINT_CREATED ||
-	    turn->checkpoint.v == AR_TURN_CHECKPOINT_FAILED)
+	switch (turn->checkpoint.v) {
+	case AR_TURN_CHECKPOINT_CREATED:
+	case AR_TURN_CHECKPOINT_FAILED:
+	case AR_TURN_CHECKPOINT_ENDING:
+	case AR_TURN_CHECKPOINT_ENDED: /* the turn goes on after all */
+	case AR_TURN_CHECKPOINT_END_LOST:
 		return AR_GO_ON;
-	if (turn->checkpoint.v != AR_TURN_CHECKPOINT_PENDING)
+	case AR_TURN_CHECKPOINT_PENDING:
+		return AR_HELD;
+	default:
 		begin(d, turn, AR_CHECKPOINT_STARTED_PHASE_START);
-	return AR_HELD;
+		return AR_HELD;
+	}
+}
+
+/* Its start was kept, and its end is not yet. */
+static bool needs_end(const struct ar_decision *d, const struct ar_turn *turn)
+{
+	return are_kept(d) && (turn->checkpoint.v == AR_TURN_CHECKPOINT_CREATED ||
+			       turn->checkpoint.v == AR_TURN_CHECKPOINT_END_LOST);
+}
+
+enum ar_hold ar_checkpoint_before_end(struct ar_decision *d, const struct ar_turn *turn)
+{
+	if (needs_end(d, turn))
+		begin(d, turn, AR_CHECKPOINT_STARTED_PHASE_END);
+	return turn->checkpoint.v == AR_TURN_CHECKPOINT_ENDING ? AR_HELD : AR_GO_ON;
 }
 
 void ar_checkpoint_after_turn(struct ar_decision *d, const struct ar_turn *turn)
 {
-	if (are_kept(d) && turn->checkpoint.v == AR_TURN_CHECKPOINT_CREATED)
+	if (needs_end(d, turn))
 		begin(d, turn, AR_CHECKPOINT_STARTED_PHASE_END);
 }
 
@@ -77,7 +111,8 @@ void ar_checkpoint_drop(struct ar_decision *d, const struct ar_turn *turn)
 	for (size_t i = d->session->checkpoints.count; i > 0; i--) {
 		const struct ar_shape_checkpoint_record *r = ar_checkpoint_at(d->session, i - 1);
 
-		if (r->status != AR_CHECKPOINT_RECORD_STATUS_PENDING || !ar_str_eq(r->turn_id, turn->id))
+		if (r->status != AR_CHECKPOINT_RECORD_STATUS_PENDING || !ar_str_eq(r->turn_id, turn->id) ||
+		    r->phase != AR_CHECKPOINT_RECORD_PHASE_START)
 			continue;
 		ar_decide_effect(d, AR_EFFECT_CHECKPOINT_CANCEL)->checkpoint_cancel = r->checkpoint_id;
 		fail(d, r,
@@ -147,11 +182,33 @@ static void restored(struct ar_decision *d, const struct ar_shape_checkpoint_rec
 		ar_decide_masked(d, &ids, changes, &end->masked);
 }
 
+/* What commands left in the files; file tools have said what they changed. */
+static void observed(struct ar_decision *d, const struct ar_ids *ids, const struct ar_checkpoint_end *end)
+{
+	size_t listed = end->artifact_count;
+
+	ar_decide_artifacts(d, ids,
+			    &(struct ar_changed_files){
+				    .at = end->artifacts,
+				    .count = listed,
+				    .total = end->changed > (int64_t)listed ? (size_t)end->changed : listed,
+				    .is_observed = true });
+	for (size_t i = 0; i < listed; i++) {
+		struct ar_str content = end->artifacts[i].content;
+
+		if (ar_str_absent(content))
+			continue;
+		ar_decide_masked(d, ids, ar_decide_content(d, content), &end->masked);
+		return;
+	}
+}
+
 static void created(struct ar_decision *d, const struct ar_shape_checkpoint_record *r,
 		    const struct ar_checkpoint_end *end)
 {
 	struct ar_ids ids = ids_of(r);
 
+	observed(d, &ids, end);
 	ar_decide_emit(d, AR_EV_CHECKPOINT_CREATED, &ids,
 		       &(struct ar_ev_checkpoint_created){ .checkpoint_id = r->checkpoint_id,
 							   .phase = r->phase,
@@ -190,11 +247,9 @@ enum ar_status ar_decide_checkpoint_done(struct ar_decision *d, struct ar_error 
 	if (!r || r->status != AR_CHECKPOINT_RECORD_STATUS_PENDING)
 		return AR_OK;
 	record_end(d, r, end);
-	if (r->phase == AR_CHECKPOINT_RECORD_PHASE_START) {
-		turn = ar_session_turn(d->session, r->turn_id, &t);
-		if (turn && ar_thread_active(t) == turn && !turn->is_lost)
-			ar_decide_advance(d, turn);
-	}
+	turn = ar_session_turn(d->session, r->turn_id, &t);
+	if (turn && ar_thread_active(t) == turn && !turn->is_lost)
+		ar_decide_resume(d, turn);
 	ar_checkpoints_expire(d);
 	return AR_OK;
 }

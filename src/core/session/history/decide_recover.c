@@ -233,13 +233,18 @@ static void recover_turn(struct ar_decision *d, struct ar_turn *turn)
 }
 
 /* A turn that only waits for people or clients lost nothing with its process: no attempt is
- * counted, nothing is said unless a deadline has passed. */
+ * counted, nothing is said unless a deadline has passed. Nor did one that only waits for its last
+ * checkpoint. */
 static void take_up(struct ar_decision *d, struct ar_turn *turn)
 {
 	if (!turn->is_interrupted && ar_turn_only_waits(d->session, turn) && !ar_turn_has_open_hooks(turn) &&
 	    turn->checkpoint.v != AR_TURN_CHECKPOINT_LOST) {
 		ar_decide_rearm_calls(d, turn);
 		ar_decide_wait_again(d, turn);
+		return;
+	}
+	if (!turn->is_interrupted && turn->checkpoint.v == AR_TURN_CHECKPOINT_END_LOST) {
+		ar_decide_resume(d, turn); /* all its work is done: only the state of the files is kept */
 		return;
 	}
 	ar_decide_wait_on(d, turn); /* first: a question that is asked from here on is waited for already */

@@ -1,6 +1,7 @@
 /* Hook points of a turn: before its first request, after an answer, after tool calls, before its
  * end; and where a turn goes on when a handler has ended, or after a crash. Points before a tool
  * call are tool/'s. Pure. */
+#include "checkpoint/checkpoints.h"
 #include "hook/hooks.h"
 #include "tool/calls.h"
 
@@ -118,7 +119,7 @@ void ar_decide_sampled(struct ar_decision *d, struct ar_turn *turn)
 		ar_decide_ask_again(d, turn);
 		return;
 	}
-	if (ask_to_stop(d, turn) == AR_GO_ON)
+	if (ask_to_stop(d, turn) == AR_GO_ON && ar_checkpoint_before_end(d, turn) == AR_GO_ON)
 		ar_decide_complete(d, turn, turn->output_ref, turn->stop_reason);
 }
 

@@ -88,6 +88,8 @@ enum ar_status ar_apply_tool_started(struct ar_session *s, const struct ar_event
 	}
 	if (!call)
 		return ar_apply_unknown(err, e, "tool call");
+	if (turn->checkpoint.v >= AR_TURN_CHECKPOINT_ENDED) /* the turn goes on: its end is yet to come */
+		turn->checkpoint = AR_OPT_INT(AR_TURN_CHECKPOINT_CREATED);
 	call->stage = AR_CALL_RUNNING;
 	call->attempt = p->attempt.set ? p->attempt.v : 1;
 	if (p->attempt.set)

@@ -128,7 +128,10 @@ void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_i
 	const struct ar_masked *masked = masked_of(d);
 	struct ar_str text = !ar_str_empty(result->text) ? result->text : result->structured;
 	struct answer a = answer_of(d, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text, masked);
-	struct ar_texts artifacts = ar_decide_artifacts(d, &ids, result);
+	const struct ar_changed_files files = { .at = result->artifacts,
+						.count = result->artifact_count,
+						.total = result->artifact_count };
+	struct ar_texts artifacts = ar_decide_artifacts(d, &ids, &files);
 
 	ar_decide_emit(d, AR_EV_TOOL_RESULT, &ids,
 		       &(struct ar_ev_tool_result){

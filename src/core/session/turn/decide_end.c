@@ -36,7 +36,6 @@ void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_s
 		});
 	ar_task_turn_ended(d, turn, &(struct ar_ending){ .output_ref = output_ref });
 	ar_decide_next(d, ar_decide_thread(d, turn));
-	ar_checkpoint_after_turn(d, turn);
 }
 
 _Static_assert((int)AR_TURN_FAILED_STATUS_CANCELLED == (int)AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED &&

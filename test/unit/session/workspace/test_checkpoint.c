@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#define COMPLETED "task.attempt.completed task.completed turn.completed thread.updated"
 #define WS "ws_0000000000jaaaaaaaaaaaaaaa"
 
 static const struct ar_shape_workspace_record shop = { .workspace_id = AR_STR(WS),
@@ -254,8 +255,10 @@ static void the_end_of_the_turn_has_one_too(void **state)
 	desk_expect_payload(d, AR_EV_CHECKPOINT_STARTED, "\"phase\":\"end\"");
 	assert_int_equal(d->decision.events[d->decision.event_count - 1].type, AR_EV_CHECKPOINT_STARTED);
 	assert_int_equal(desk_effects(d, AR_EFFECT_CHECKPOINT), 1);
+	assert_true(ar_str_is(d->decision.effects[0].checkpoint.from, "t1"));
+	assert_true(ar_session_is_active(&d->session));
 	made(d, "t2");
-	desk_expect(d, "checkpoint.created");
+	desk_expect(d, "checkpoint.created " COMPLETED);
 	assert_true(ar_str_is(ar_session_checkpoint_of(&d->session, AR_STR("a"), 1)->tree, "t1"));
 	assert_true(ar_str_is(ar_session_checkpoint_of(&d->session, AR_STR("a"), 2)->tree, "t2"));
 	assert_false(ar_session_is_active(&d->session));
@@ -348,7 +351,8 @@ static void a_turn_that_also_asks_makes_it_again(void **state)
 	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 1);
 }
 
-static void a_lost_end_is_on_record(void **state)
+/* Nothing of the turn is lost with the process: no attempt is counted. */
+static void a_lost_end_is_made_again(void **state)
 {
 	struct desk *d = *state;
 
@@ -357,10 +361,111 @@ static void a_lost_end_is_on_record(void **state)
 	made(d, "t1");
 	end_call(d, 0);
 	assert_int_equal(desk_answer(d, "ready"), AR_OK);
-	assert_true(ar_session_is_active(&d->session));
 	assert_int_equal(recover(d), AR_OK);
-	desk_expect(d, "checkpoint.failed");
+	desk_expect(d, "checkpoint.failed checkpoint.started");
+	fold_again(d);
+	made(d, "t2");
+	desk_expect(d, "checkpoint.created " COMPLETED);
 	assert_false(ar_session_is_active(&d->session));
+}
+
+/* The turn does not wait longer than for an answer. */
+static void an_end_that_fails_stops_nothing(void **state)
+{
+	struct desk *d = *state;
+
+	create(d);
+	begin(d, "a");
+	made(d, "t1");
+	end_call(d, 0);
+	assert_int_equal(desk_answer(d, "ready"), AR_OK);
+	end_with(d, (struct ar_checkpoint_end){ .id = newest(d)->checkpoint_id,
+						.status = AR_E_IO,
+						.message = AR_STR("no space") });
+	desk_expect(d, "checkpoint.failed " COMPLETED);
+}
+
+static void interrupt(struct desk *d)
+{
+	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN,
+				      &(struct ar_cmd_interrupt_turn_in){ .turn_id = AR_STR("a"),
+									  .reason = AR_STR("enough") }),
+			 AR_OK);
+}
+
+/* The state of its files is kept all the same, once. */
+static void an_interrupt_does_not_wait_for_the_end(void **state)
+{
+	struct desk *d = *state;
+
+	create(d);
+	begin(d, "a");
+	made(d, "t1");
+	end_call(d, 0);
+	assert_int_equal(desk_answer(d, "ready"), AR_OK);
+	interrupt(d);
+	assert_int_equal(desk_effects(d, AR_EFFECT_CHECKPOINT), 0);
+	assert_int_equal(desk_effects(d, AR_EFFECT_CHECKPOINT_CANCEL), 0);
+	assert_true(ar_str_absent(((struct ar_thread *)d->session.threads.at[0])->active_turn));
+	made(d, "t2");
+	desk_expect(d, "checkpoint.created");
+	assert_true(ar_str_is(ar_session_checkpoint_of(&d->session, AR_STR("a"), 2)->tree, "t2"));
+}
+
+/* ---- what commands changed ---- */
+
+static const struct ar_tool_artifact found[] = {
+	{ .path = AR_STR("made.txt"),
+	  .change = AR_TOOL_CREATED,
+	  .version = AR_STR("11"),
+	  .content = AR_STR("new"),
+	  .size = 3 },
+	{ .path = AR_STR("gone.txt"), .change = AR_TOOL_DELETED },
+};
+
+static void observe(struct desk *d, int64_t changed)
+{
+	end_with(d, (struct ar_checkpoint_end){ .id = newest(d)->checkpoint_id,
+						.tree = AR_STR("t2"),
+						.artifacts = found,
+						.artifact_count = AR_ARRAY_LEN(found),
+						.changed = changed });
+}
+
+static void what_changed_is_known_when_the_turn_completes(void **state)
+{
+	struct desk *d = *state;
+
+	create(d);
+	begin(d, "a");
+	made(d, "t1");
+	end_call(d, 0);
+	assert_int_equal(desk_answer(d, "ready"), AR_OK);
+	observe(d, 2);
+	desk_expect(d, "artifact.changed artifact.changed checkpoint.created " COMPLETED);
+	desk_expect_payload(d, AR_EV_ARTIFACT_CHANGED, "\"change\":\"observed\"");
+	assert_null(((const struct ar_ev_artifact_changed *)d->decision.events[0].payload)->producer);
+	desk_expect_payload(d, AR_EV_TURN_COMPLETED, "\"artifactRefs\":[\"artifact_");
+}
+
+/* A file tool has said it already: the same version is no news. */
+static void what_a_tool_reported_is_not_reported_again(void **state)
+{
+	struct desk *d = *state;
+
+	create(d);
+	begin(d, "a");
+	made(d, "t1");
+	desk_end_call(d, ((struct ar_invocation *)desk_active(d)->calls.at[0])->id,
+		      &(struct ar_tool_result){ .outcome = AR_TOOL_OK,
+						.text = AR_STR("done"),
+						.artifacts = found,
+						.artifact_count = 1 });
+	assert_int_equal(desk_answer(d, "ready"), AR_OK);
+	observe(d, 5000);
+	desk_expect(d, "artifact.changed runtime.warning checkpoint.created " COMPLETED);
+	desk_expect_payload(d, AR_EV_RUNTIME_WARNING, "4998 of 5000 files");
+	desk_expect_payload(d, AR_EV_RUNTIME_WARNING, "\"turnId\":\"a\"");
 }
 
 /* ---- restored ---- */
@@ -482,7 +587,7 @@ static void the_newest_are_kept(void **state)
 	end_call(d, 0);
 	assert_int_equal(desk_answer(d, "ready"), AR_OK);
 	made(d, "t3");
-	desk_expect(d, "checkpoint.created checkpoint.expired");
+	desk_expect(d, "checkpoint.created " COMPLETED " checkpoint.expired");
 	desk_expect_payload(d, AR_EV_CHECKPOINT_EXPIRED, "\"reason\":\"count\"");
 	assert_int_equal(forgotten(d, "t1"), 1);
 	assert_int_equal(d->session.checkpoints.count, 3);
@@ -503,7 +608,7 @@ static void a_state_that_another_has_stays(void **state)
 	end_call(d, 0);
 	assert_int_equal(desk_answer(d, "ready"), AR_OK);
 	made(d, "t2");
-	desk_expect(d, "checkpoint.created checkpoint.expired");
+	desk_expect(d, "checkpoint.created " COMPLETED " checkpoint.expired");
 	assert_int_equal(desk_effects(d, AR_EFFECT_CHECKPOINT), 0);
 }
 
@@ -571,7 +676,11 @@ int main(void)
 		TEST(an_interrupted_turn_does_not_wait_for_it),
 		TEST(a_lost_start_is_made_again),
 		TEST(a_turn_that_also_asks_makes_it_again),
-		TEST(a_lost_end_is_on_record),
+		TEST(a_lost_end_is_made_again),
+		TEST(an_end_that_fails_stops_nothing),
+		TEST(an_interrupt_does_not_wait_for_the_end),
+		TEST(what_changed_is_known_when_the_turn_completes),
+		TEST(what_a_tool_reported_is_not_reported_again),
 		TEST(a_turn_is_taken_back_and_forth),
 		TEST(the_phase_selects),
 		TEST(what_cannot_be_restored_is_refused),
