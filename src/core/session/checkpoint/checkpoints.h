@@ -24,11 +24,14 @@ const struct ar_shape_checkpoint_record *ar_session_checkpoint(const struct ar_s
 /* The newest of the turn with that phase that can be restored; NULL: none. */
 const struct ar_shape_checkpoint_record *ar_session_checkpoint_of(const struct ar_session *s,
 								  struct ar_str turn, int phase);
+/* The restore that is under way: some files are as they were, some are not yet. NULL: none. */
+const struct ar_shape_checkpoint_record *ar_session_restoring(const struct ar_session *s);
 bool ar_session_makes_checkpoint(const struct ar_session *s); /* or restores one */
 
 /* decide_checkpoint.c */
-/* Whether the call may begin: one that may change files waits for the checkpoint at the start of its turn,
- * which is begun here. One that failed holds nothing. */
+/* Whether the call may begin: one that works in the folder waits for the end of a restore, and one that may
+ * change files for the checkpoint at the start of its turn, which is begun here. One that failed holds
+ * nothing. */
 enum ar_hold ar_checkpoint_before_call(struct ar_decision *d, const struct ar_turn *turn,
 				       const struct ar_tool *tool);
 

@@ -45,6 +45,8 @@ static void begin(struct ar_decision *d, const struct ar_turn *turn, int phase)
 enum ar_hold ar_checkpoint_before_call(struct ar_decision *d, const struct ar_turn *turn,
 				       const struct ar_tool *tool)
 {
+	if (tool->works_in_folder && ar_session_restoring(d->session))
+		return AR_HELD;
 	if (!are_kept(d) || !tool->works_in_folder || tool->is_read_only)
 		return AR_GO_ON;
 	switch (turn->checkpoint.v) {
@@ -235,6 +237,17 @@ static void record_end(struct ar_decision *d, const struct ar_shape_checkpoint_r
 		created(d, r, end);
 }
 
+/* Calls of turns that were begun while files were restored. */
+static void start_held_calls(struct ar_decision *d)
+{
+	for (size_t i = 0; i < d->session->threads.count; i++) {
+		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);
+
+		if (turn && !turn->is_lost && ar_turn_has_ready_calls(turn))
+			ar_decide_advance(d, turn);
+	}
+}
+
 /* A late end finds nothing that waits for it: its turn has ended, or another process has the session. */
 enum ar_status ar_decide_checkpoint_done(struct ar_decision *d, struct ar_error *err)
 {
@@ -247,9 +260,13 @@ enum ar_status ar_decide_checkpoint_done(struct ar_decision *d, struct ar_error 
 	if (!r || r->status != AR_CHECKPOINT_RECORD_STATUS_PENDING)
 		return AR_OK;
 	record_end(d, r, end);
-	turn = ar_session_turn(d->session, r->turn_id, &t);
-	if (turn && ar_thread_active(t) == turn && !turn->is_lost)
-		ar_decide_resume(d, turn);
+	if (r->phase == AR_CHECKPOINT_RECORD_PHASE_RESTORE) {
+		start_held_calls(d);
+	} else {
+		turn = ar_session_turn(d->session, r->turn_id, &t);
+		if (turn && ar_thread_active(t) == turn && !turn->is_lost)
+			ar_decide_resume(d, turn);
+	}
 	ar_checkpoints_expire(d);
 	return AR_OK;
 }

@@ -6,6 +6,8 @@
 
 static enum ar_status check_rest(const struct ar_session *s, struct ar_error *err)
 {
+	const struct ar_shape_checkpoint_record *restoring = ar_session_restoring(s);
+
 	for (size_t i = 0; i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];
 
@@ -14,15 +16,9 @@ static enum ar_status check_rest(const struct ar_session *s, struct ar_error *er
 					 "turn %.*s runs in the session; wait for its end or interrupt it",
 					 AR_STR_ARG(t->active_turn));
 	}
-	for (size_t i = 0; i < s->checkpoints.count; i++) {
-		const struct ar_shape_checkpoint_record *r = ar_checkpoint_at(s, i);
-
-		if (r->status == AR_CHECKPOINT_RECORD_STATUS_PENDING &&
-		    r->phase == AR_CHECKPOINT_RECORD_PHASE_RESTORE)
-			return ar_refuse(err, AR_ERR_CONFLICT,
-					 "checkpoint %.*s is being restored; wait for its end",
-					 AR_STR_ARG(r->target_id));
-	}
+	if (restoring)
+		return ar_refuse(err, AR_ERR_CONFLICT, "checkpoint %.*s is being restored; wait for its end",
+				 AR_STR_ARG(restoring->target_id));
 	return AR_OK;
 }
 

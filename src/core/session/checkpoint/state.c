@@ -25,6 +25,18 @@ const struct ar_shape_checkpoint_record *ar_session_checkpoint_of(const struct a
 	return NULL;
 }
 
+const struct ar_shape_checkpoint_record *ar_session_restoring(const struct ar_session *s)
+{
+	for (size_t i = s->checkpoints.count; i > 0; i--) {
+		const struct ar_shape_checkpoint_record *r = ar_checkpoint_at(s, i - 1);
+
+		if (r->status == AR_CHECKPOINT_RECORD_STATUS_PENDING &&
+		    r->phase == AR_CHECKPOINT_RECORD_PHASE_RESTORE)
+			return r;
+	}
+	return NULL;
+}
+
 bool ar_session_makes_checkpoint(const struct ar_session *s)
 {
 	for (size_t i = s->checkpoints.count; i > 0; i--) {

@@ -265,6 +265,15 @@ static bool is_startable(const struct ar_invocation *call)
 	return call->stage == AR_CALL_ALLOWED || (call->stage == AR_CALL_UNKNOWN && ar_call_is_safe(call));
 }
 
+bool ar_turn_has_ready_calls(const struct ar_turn *turn)
+{
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		if (is_startable(ar_call_at(turn, i)))
+			return true;
+	}
+	return false;
+}
+
 /* Which calls may run beside others. What a call is like becomes a fact with its start; until
  * then its tool says so. */
 static const bool *parallel_calls(struct ar_decision *d, const struct ar_turn *turn,

@@ -546,6 +546,26 @@ static void a_failed_restore_leaves_what_was_before(void **state)
 	assert_int_equal(restore(d, newest(d)->checkpoint_id.p, NULL, 0), AR_OK);
 }
 
+/* Files that are half restored are not worked with, and not read. */
+static void calls_wait_for_a_restore(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str restoring;
+
+	create(d);
+	run_turn(d, "a", "t1", "t2");
+	assert_int_equal(restore(d, NULL, "a", 0), AR_OK);
+	restoring = newest(d)->checkpoint_id;
+	submit(d, "b");
+	ASK_FOR(d, "look", "put");
+	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 0);
+	assert_int_equal(desk_effects(d, AR_EFFECT_CHECKPOINT), 0);
+	end_with(d, (struct ar_checkpoint_end){ .id = restoring, .tree = AR_STR("t3"), .files = 1 });
+	desk_expect(d, "checkpoint.restored tool.started");
+	end_call(d, 0);
+	assert_int_equal(desk_effects(d, AR_EFFECT_CHECKPOINT), 1);
+}
+
 static void a_lost_restore_is_not_called_done(void **state)
 {
 	struct desk *d = *state;
@@ -622,9 +642,11 @@ static void what_is_in_use_stays(void **state)
 	assert_int_equal(d->session.checkpoints.count, 1);
 	assert_int_equal(restore(d, newest(d)->checkpoint_id.p, NULL, 0), AR_OK);
 	begin(d, "b");
+	/* the target of the restore, and the restore */
+	assert_int_equal(d->session.checkpoints.count, 2);
+	made(d, "t3"); /* of the restore */
 	made(d, "t3");
-	/* the target of the restore, the restore, and the start of the turn that runs */
-	assert_int_equal(d->session.checkpoints.count, 3);
+	assert_int_equal(d->session.checkpoints.count, 1); /* the start of the turn that runs */
 }
 
 static void the_old_leave(void **state)
@@ -685,6 +707,7 @@ int main(void)
 		TEST(the_phase_selects),
 		TEST(what_cannot_be_restored_is_refused),
 		TEST(a_failed_restore_leaves_what_was_before),
+		TEST(calls_wait_for_a_restore),
 		TEST(a_lost_restore_is_not_called_done),
 		TEST(the_newest_are_kept),
 		TEST(a_state_that_another_has_stays),
