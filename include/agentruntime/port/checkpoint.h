@@ -51,6 +51,8 @@ struct ar_checkpoint_run {
 	struct ar_str from, to;
 	const struct ar_str *ids; /* FORGET */
 	size_t id_count;
+	/* SAVE: states of sessions that saved none for so many days may go; 0: none of them */
+	int64_t keep_days;
 	ar_usec deadline; /* monotonic */
 	void (*on_done)(struct ar_checkpoint_run *r, const struct ar_checkpoint_result *result);
 	void *adapter_state;

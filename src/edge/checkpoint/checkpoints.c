@@ -124,6 +124,8 @@ static void write_args(const struct ar_checkpoint_run *r, struct ar_str store, s
 	ar_jw_mstr(&w, "session", r->session_id);
 	ar_jw_mstr(&w, "from", r->from);
 	ar_jw_mstr(&w, "to", r->to);
+	if (r->kind == AR_CHECKPOINT_SAVE)
+		ar_jw_mint(&w, "keepDays", r->keep_days);
 	if (r->kind == AR_CHECKPOINT_FORGET) {
 		ar_jw_key(&w, "ids");
 		ar_jw_open_array(&w);

@@ -12,6 +12,7 @@
 #define DIFF_MAX ((size_t)1 << 20)
 #define DIFF_RAW_MAX (DIFF_MAX + 1) /* of git's own bytes: each is at least one of the text */
 #define IDS_MAX 10000
+#define DAYS_MAX 100000
 
 struct answer {
 	const struct ar_hash *id; /* NULL: none */
@@ -84,6 +85,15 @@ static void add_changed(struct ar_store *s, struct ar_json args, const struct ar
 	}
 }
 
+/* Nobody forgets what sessions kept that are not used any more, or were removed. */
+static void forget_others(struct ar_store *s, struct ar_json args)
+{
+	int64_t days = 0;
+
+	if (ar_json_i64(ar_json_get(args, "keepDays"), &days) && days > 0 && days < DAYS_MAX)
+		ar_store_forget_unused(s, days);
+}
+
 void ar_files_checkpoint_save(struct ar_files_work *w, struct ar_json args)
 {
 	AR_AUTO(ar_workspace_closep) int root = ar_workspace_open(w);
@@ -93,6 +103,7 @@ void ar_files_checkpoint_save(struct ar_files_work *w, struct ar_json args)
 	if (root < 0)
 		return;
 	if (open_store(w, args, &s)) {
+		forget_others(&s, args);
 		if (ar_save(&s, root, true, &saved)) {
 			struct answer a = { .id = &saved.tree,
 					    .files = (int64_t)saved.now.count,
@@ -244,23 +255,6 @@ static bool read_ids(struct ar_store *s, struct ar_json ids, struct ar_buf *ret,
 	return !ar_files_failed(w);
 }
 
-/* Objects that nothing holds any more go with it. It is no failure of the call if this is not done in time:
- * the next one tries again. */
-static void pack(struct ar_store *s)
-{
-	static const char *const args[] = { "repack", "-a", "-d", "-q", "--window=4", "--depth=20", NULL };
-	struct ar_store_use use = ar_store_use(s);
-	struct ar_git_child c;
-
-	if (use.packs <= AR_STORE_PACKS_MAX && use.forgotten <= AR_STORE_FORGOTTEN_MAX)
-		return;
-	if (!ar_store_git_open(s, args, &c))
-		return;
-	if (ar_git_child_close(&c))
-		ar_store_count_forgotten(s, 0);
-	ar_git_child_fini(&c);
-}
-
 void ar_files_checkpoint_forget(struct ar_files_work *w, struct ar_json args)
 {
 	static const char *const update[] = { "update-ref", "--stdin", NULL };
@@ -272,7 +266,7 @@ void ar_files_checkpoint_forget(struct ar_files_work *w, struct ar_json args)
 	    (count == 0 || ar_store_git(&s, update, ar_buf_str(&ids), NULL))) {
 		if (count > 0)
 			ar_store_count_forgotten(&s, count);
-		pack(&s);
+		ar_store_pack_if_needed(&s);
 		write_answer(w, &(struct answer){ 0 });
 	}
 	ar_store_close(&s);

@@ -5,6 +5,7 @@
  *
  *   checkpoint_save     keeps the files as they are; with args.from the answer has `versions`
  *                       (write/versions.h) of the files that differ from that checkpoint (changed.h)
+ *                       States of sessions that saved none for args.keepDays days go
  *   checkpoint_restore  args.to: makes the files as that checkpoint has them; `id`: the files before, kept
  *   checkpoint_diff     args.from, and args.to or the files as they are
  *   checkpoint_forget   args.ids: they are no longer kept

@@ -131,6 +131,8 @@ static bool keep_tree(struct saving *v, bool keeps)
 
 static bool check_room(struct saving *v)
 {
+	if (ar_store_use(v->store).bytes > AR_STORE_BYTES_MAX)
+		ar_store_pack(v->store);
 	if (ar_store_use(v->store).bytes <= AR_STORE_BYTES_MAX)
 		return true;
 	ar_files_fail(v->store->work, "too_large", "Forget checkpoints that are not needed.",

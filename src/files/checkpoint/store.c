@@ -4,6 +4,7 @@
 #include "checkpoint/index.h"
 #include "checkpoint/entries.h"
 #include "checkpoint/scan.h"
+#include "clock.h"
 #include "io/descriptor.h"
 #include "mem.h"
 #include "shown.h"
@@ -27,6 +28,7 @@
 #define SESSION_MAX 80
 #define LOCK_WAIT_US 10000
 #define ARGS_MAX 32
+#define UNUSED_AT_ONCE 16 /* sessions */
 
 /* Objects in packs of their own, written so that they survive a crash; names as they are on this system. */
 static const char *const options[] = {
@@ -290,6 +292,96 @@ void ar_store_count_forgotten(const struct ar_store *s, size_t ids)
 		if (!ar_fd_write_all(fd, AR_STR("x")))
 			return; /* it is only packed later */
 	}
+}
+
+/* ---- what nobody needs ---- */
+
+void ar_store_pack(struct ar_store *s)
+{
+	static const char *const args[] = { "repack", "-a", "-d", "-q", "--window=4", "--depth=20", NULL };
+	struct ar_git_child c;
+
+	if (!ar_store_git_open(s, args, &c)) {
+		ar_files_forgive(s->work);
+		return;
+	}
+	if (ar_git_child_close(&c))
+		ar_store_count_forgotten(s, 0);
+	ar_git_child_fini(&c);
+}
+
+void ar_store_pack_if_needed(struct ar_store *s)
+{
+	struct ar_store_use use = ar_store_use(s);
+
+	if (use.packs > AR_STORE_PACKS_MAX || use.forgotten > AR_STORE_FORGOTTEN_MAX)
+		ar_store_pack(s);
+}
+
+/* The time of a session's folder of refs is that of its last save. */
+static void touch_session(const struct ar_store *s)
+{
+	char path[sizeof(KEPT) + 1 + SESSION_MAX];
+
+	snprintf(path, sizeof(path), KEPT "/%s", s->session);
+	(void)utimensat(s->fd, path, NULL, AT_SYMLINK_NOFOLLOW); /* not there: it has kept nothing yet */
+}
+
+static size_t add_refs(int kept, const char *session, struct ar_buf *ret)
+{
+	int fd = openat(kept, session, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+	size_t count = 0;
+
+	if (!dir) {
+		ar_workspace_closep(&fd);
+		return 0;
+	}
+	while ((d = readdir(dir)) != NULL) {
+		if (!ar_store_is_id(ar_str_from(d->d_name)))
+			continue;
+		ar_buf_addf(ret, "delete refs/checkpoints/%s/%s\n", session, d->d_name);
+		count++;
+	}
+	closedir(dir);
+	return count;
+}
+
+static bool is_unused(const struct ar_store *s, int kept, const char *name, int64_t days)
+{
+	struct ar_clock *clock = ar_clock_system();
+	struct stat st;
+
+	return is_session(ar_str_from(name)) && strcmp(name, s->session) != 0 &&
+	       fstatat(kept, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+	       clock->wall(clock) / 1000000 - st.st_mtime > (days + 1) * 86400;
+}
+
+void ar_store_forget_unused(struct ar_store *s, int64_t days)
+{
+	static const char *const update[] = { "update-ref", "--stdin", NULL };
+	AR_AUTO(ar_buf_fini) struct ar_buf refs = { 0 };
+	int fd = openat(s->fd, KEPT, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	size_t sessions = 0, ids = 0;
+	struct dirent *d;
+
+	touch_session(s);
+	if (!dir) {
+		ar_workspace_closep(&fd);
+		return;
+	}
+	while (sessions < UNUSED_AT_ONCE && (d = readdir(dir)) != NULL) {
+		if (!is_unused(s, dirfd(dir), d->d_name, days))
+			continue;
+		ids += add_refs(dirfd(dir), d->d_name, &refs);
+		sessions++;
+	}
+	closedir(dir);
+	if (ids > 0 && ar_store_git(s, update, ar_buf_str(&refs), NULL))
+		ar_store_count_forgotten(s, ids);
+	ar_files_forgive(s->work); /* the next save tries again */
 }
 
 bool ar_store_read_index(const struct ar_store *s, struct ar_buf *ret)

@@ -55,6 +55,15 @@ struct ar_store_use ar_store_use(const struct ar_store *s);
 
 void ar_store_count_forgotten(const struct ar_store *s, size_t ids); /* 0: everything was packed */
 
+/* Removes objects that nothing holds any more, if there are many. It is no failure of the call if this is not
+ * done in time: the next one tries again. */
+void ar_store_pack_if_needed(struct ar_store *s);
+void ar_store_pack(struct ar_store *s); /* in any case */
+
+/* The session saves now. Ids that other sessions keep which saved none for so many days are forgotten, a few
+ * sessions at a time; the day after counts, so that what a reader is shown is still there. */
+void ar_store_forget_unused(struct ar_store *s, int64_t days);
+
 /* Absent: there is none. The caller frees. */
 bool ar_store_read_index(const struct ar_store *s, struct ar_buf *ret);
 bool ar_store_write_index(const struct ar_store *s, struct ar_str bytes); /* errno says why not */

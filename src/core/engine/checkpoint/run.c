@@ -128,6 +128,7 @@ void ar_checkpoint_plan(struct ar_live *l, const struct ar_effect_checkpoint *ef
 					     .to = ar_arena_str(a, effect->tree),
 					     .ids = copy_trees(c, effect->trees),
 					     .id_count = effect->trees.count,
+					     .keep_days = e->o.policy->checkpoint_days,
 					     .deadline = e->o.clock->mono(e->o.clock) + left,
 					     .on_done = on_done };
 	ar_list_push(&l->checkpoints, &c->node);

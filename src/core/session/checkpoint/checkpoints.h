@@ -24,6 +24,10 @@ const struct ar_shape_checkpoint_record *ar_session_checkpoint(const struct ar_s
 /* The newest of the turn with that phase that can be restored; NULL: none. */
 const struct ar_shape_checkpoint_record *ar_session_checkpoint_of(const struct ar_session *s,
 								  struct ar_str turn, int phase);
+/* By its age; the store forgets those of sessions that are not used any more by itself. */
+bool ar_checkpoint_is_kept(const struct ar_shape_checkpoint_record *r, const struct ar_policy *policy,
+			   ar_usec now);
+
 /* The restore that is under way: some files are as they were, some are not yet. NULL: none. */
 const struct ar_shape_checkpoint_record *ar_session_restoring(const struct ar_session *s);
 bool ar_session_makes_checkpoint(const struct ar_session *s); /* or restores one */

@@ -32,7 +32,8 @@ static enum ar_status find_target(const struct ar_decision *d, const struct ar_s
 
 	*ret = has_id ? ar_session_checkpoint(d->session, in->checkpoint_id)
 		      : ar_session_checkpoint_of(d->session, in->turn_id, phase);
-	if (*ret && (*ret)->status == AR_CHECKPOINT_RECORD_STATUS_AVAILABLE)
+	if (*ret && (*ret)->status == AR_CHECKPOINT_RECORD_STATUS_AVAILABLE &&
+	    ar_checkpoint_is_kept(*ret, d->input->policy, d->input->now))
 		return AR_OK;
 	return ar_refuse(err, AR_ERR_CHECKPOINT_NOT_FOUND,
 			 has_id ? "the session has no checkpoint '%.*s' that can be restored"

@@ -1,6 +1,8 @@
 /* Reading the checkpoints of a session. Pure. */
 #include "checkpoint/checkpoints.h"
 
+#define DAY (INT64_C(24) * 3600 * 1000000)
+
 const struct ar_shape_checkpoint_record *ar_session_checkpoint(const struct ar_session *s, struct ar_str id)
 {
 	for (size_t i = s->checkpoints.count; i > 0; i--) {
@@ -23,6 +25,12 @@ const struct ar_shape_checkpoint_record *ar_session_checkpoint_of(const struct a
 			return r;
 	}
 	return NULL;
+}
+
+bool ar_checkpoint_is_kept(const struct ar_shape_checkpoint_record *r, const struct ar_policy *policy,
+			   ar_usec now)
+{
+	return policy->checkpoint_days <= 0 || r->created_at >= now - policy->checkpoint_days * DAY;
 }
 
 const struct ar_shape_checkpoint_record *ar_session_restoring(const struct ar_session *s)

@@ -381,6 +381,54 @@ static void test_no_store(void **state)
 	tree_free(t);
 }
 
+static size_t refs_of(struct tree *t, const char *name)
+{
+	char folder[64];
+
+	snprintf(folder, sizeof(folder), "../store/checkpoints.git/refs/checkpoints/%s", name);
+	return access(tree_path(t, folder), F_OK) == 0 ? tree_count(t, folder) : 0;
+}
+
+static void save_keeping(struct tree *t, const char *days)
+{
+	char more[64];
+
+	snprintf(more, sizeof(more), ",\"keepDays\":%s", days);
+	assert_int_equal(store_run(t, "checkpoint_save", more)->outcome, AR_TOOL_OK);
+}
+
+static void make_old_unused(struct tree *t)
+{
+	store_shell(t, "touch -d '40 days ago' \"$STORE/checkpoints.git/refs/checkpoints/old\"");
+}
+
+/* A session that nobody uses any more forgets nothing: others do it. */
+static void test_unused_sessions_are_forgotten(void **state)
+{
+	(void)state;
+	struct tree *t = store_tree();
+	char id[ID];
+
+	store_shell(t, "echo old > file");
+	store_session("old");
+	store_save(t, id);
+	make_old_unused(t);
+	store_session("one");
+	store_shell(t, "echo new > file");
+	save_keeping(t, "60");
+	save_keeping(t, "0");
+	assert_int_equal(refs_of(t, "old"), 1);
+	store_session("old");
+	save_keeping(t, "30"); /* it is used: nothing of it goes */
+	assert_int_equal(refs_of(t, "old"), 2);
+	make_old_unused(t);
+	store_session("one");
+	save_keeping(t, "30");
+	assert_int_equal(refs_of(t, "old"), 0);
+	assert_int_equal(refs_of(t, "one"), 1);
+	tree_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -396,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_killed_in_the_middle),
 		cmocka_unit_test(test_damaged_store),
 		cmocka_unit_test(test_no_store),
+		cmocka_unit_test(test_unused_sessions_are_forgotten),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -657,6 +657,7 @@ static void the_old_leave(void **state)
 	d->policy.checkpoint_days = 2;
 	run_turn(d, "a", "t1", "t2");
 	d->now += INT64_C(3) * 24 * 3600 * 1000000;
+	desk_expect_refusal(d, restore(d, NULL, "a", 0), AR_ERR_CHECKPOINT_NOT_FOUND);
 	begin(d, "b");
 	made(d, "t2");
 	desk_expect_payload(d, AR_EV_CHECKPOINT_EXPIRED, "\"reason\":\"age\"");
