@@ -28,6 +28,8 @@ static const char *const ar_workspace_trust_names[] = { NULL, "untrusted", "trus
 const struct ar_enum_desc ar_workspace_trust_desc = { "workspace_trust", ar_workspace_trust_names, 3 };
 static const char *const ar_workspace_item_kind_names[] = { NULL, "instructions", "mcp_servers", "skill" };
 const struct ar_enum_desc ar_workspace_item_kind_desc = { "workspace_item_kind", ar_workspace_item_kind_names, 4 };
+static const char *const ar_worker_reach_names[] = { NULL, "away", "connected", "stale", "lost", "unknown" };
+const struct ar_enum_desc ar_worker_reach_desc = { "worker_reach", ar_worker_reach_names, 6 };
 static const char *const ar_turn_options_mode_names[] = { NULL, "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto" };
 const struct ar_enum_desc ar_turn_options_mode_desc = { "turn_options_mode", ar_turn_options_mode_names, 9 };
 static const char *const ar_turn_options_sandbox_names[] = { NULL, "read_only", "workspace_write", "no_network", "allowlisted_network", "danger_full_access" };
@@ -46,6 +48,8 @@ static const char *const ar_workspace_record_kind_names[] = { NULL, "folder", "m
 const struct ar_enum_desc ar_workspace_record_kind_desc = { "workspace_record_kind", ar_workspace_record_kind_names, 3 };
 static const char *const ar_workspace_record_status_names[] = { NULL, "active", "archived" };
 const struct ar_enum_desc ar_workspace_record_status_desc = { "workspace_record_status", ar_workspace_record_status_names, 3 };
+static const char *const ar_worker_record_status_names[] = { NULL, "active", "removed" };
+const struct ar_enum_desc ar_worker_record_status_desc = { "worker_record_status", ar_worker_record_status_names, 3 };
 static const char *const ar_trajectory_export_status_names[] = { NULL, "pending", "exported", "failed", "redacted", "not-supported" };
 const struct ar_enum_desc ar_trajectory_export_status_desc = { "trajectory_export_status", ar_trajectory_export_status_names, 6 };
 static const char *const ar_action_escalation_state_names[] = { NULL, "pending", "escalated" };
@@ -276,6 +280,10 @@ static const char *const ar_archive_workspace_result_names[] = { NULL, "archived
 const struct ar_enum_desc ar_archive_workspace_result_desc = { "archive_workspace_result", ar_archive_workspace_result_names, 3 };
 static const char *const ar_restore_checkpoint_phase_names[] = { NULL, "start", "end" };
 const struct ar_enum_desc ar_restore_checkpoint_phase_desc = { "restore_checkpoint_phase", ar_restore_checkpoint_phase_names, 3 };
+static const char *const ar_list_workers_status_names[] = { NULL, "active", "removed", "all" };
+const struct ar_enum_desc ar_list_workers_status_desc = { "list_workers_status", ar_list_workers_status_names, 4 };
+static const char *const ar_remove_worker_result_names[] = { NULL, "removed", "no_op" };
+const struct ar_enum_desc ar_remove_worker_result_desc = { "remove_worker_result", ar_remove_worker_result_names, 3 };
 
 static const struct ar_field_desc ar_shape_offered_tool_fields[] = {
 	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_offered_tool, name), NULL, { 0, false },
@@ -1122,6 +1130,8 @@ static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
 	  "A folder that was there, or one that the runtime makes and removes.", NULL },
 	{ "root", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_workspace_record, root), NULL, { 0, false },
 	  "Absolute path of the folder.", NULL },
+	{ "worker", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_workspace_record, worker), NULL, { 0, false },
+	  "Worker that has the folder; absent: the server itself.", NULL },
 	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, status), &ar_workspace_record_status_desc, { 0, false },
 	  "Whether sessions may use it.", NULL },
 	{ "trust", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, trust), &ar_workspace_trust_desc, { 0, false },
@@ -1141,7 +1151,7 @@ static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
 	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, as_of_sequence), NULL, { 0, false },
 	  "In lists: newest fact of its log that this shows.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 15, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 16, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_workspace_binding, workspace_id), NULL, { 0, false },
@@ -1150,10 +1160,12 @@ static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	  "Version of the workspace that this is from.", NULL },
 	{ "folder", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_workspace_binding, folder), NULL, { 0, false },
 	  "Absolute path of the folder that the session works in.", NULL },
+	{ "worker", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_workspace_binding, worker), NULL, { 0, false },
+	  "Worker that has the folder; absent: the server itself.", NULL },
 	{ "trusted", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_binding, trusted), NULL, { 0, false },
 	  "True: what the files of the workspace bring is used.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 4, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 5, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_instructions_fields[] = {
 	{ "ref", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_workspace_instructions, ref), NULL, { 0, false },
@@ -1166,6 +1178,50 @@ static const struct ar_field_desc ar_shape_workspace_instructions_fields[] = {
 	  "Why there are none.", NULL },
 };
 const struct ar_struct_desc ar_shape_workspace_instructions_desc = { ar_shape_workspace_instructions_fields, 4, sizeof(struct ar_shape_workspace_instructions), NULL, 0, true, offsetof(struct ar_shape_workspace_instructions, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_worker_record_fields[] = {
+	{ "workerId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_worker_record, worker_id), NULL, { 0, false },
+	  "The worker.", NULL },
+	{ "tenant", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_worker_record, tenant), NULL, { 0, false },
+	  "Tenant whose workspaces it may hold.", NULL },
+	{ "createdBy", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_shape_worker_record, created_by), NULL, { 0, false },
+	  "Person or actor that created it.", NULL },
+	{ "name", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_shape_worker_record, name), NULL, { 0, false },
+	  "Name to show.", NULL },
+	{ "labels", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_shape_worker_record, labels), NULL, { 0, false },
+	  "Labels that the operator gave it.", NULL },
+	{ "ownLabels", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_shape_worker_record, own_labels), NULL, { 0, false },
+	  "Labels that the machine gave at its enrolment.", NULL },
+	{ "info", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_shape_worker_record, info), NULL, { 0, false },
+	  "What the machine said of itself at its enrolment.", NULL },
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_worker_record, status), &ar_worker_record_status_desc, { 0, false },
+	  "Whether it may connect.", NULL },
+	{ "draining", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_worker_record, draining), NULL, { 0, false },
+	  "True: the operator lets it begin no calls.", NULL },
+	{ "enrolledAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_worker_record, enrolled_at), NULL, { 0, false },
+	  "When it was enrolled; absent: it was not yet.", NULL },
+	{ "version", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_worker_record, version), NULL, { 0, false },
+	  "Counts its changes.", NULL },
+	{ "createdAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_worker_record, created_at), NULL, { 0, false },
+	  "When it was created.", NULL },
+	{ "updatedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_worker_record, updated_at), NULL, { 0, false },
+	  "When it last changed.", NULL },
+	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_worker_record, as_of_sequence), NULL, { 0, false },
+	  "In lists: newest fact of its log that this shows.", NULL },
+};
+const struct ar_struct_desc ar_shape_worker_record_desc = { ar_shape_worker_record_fields, 14, sizeof(struct ar_shape_worker_record), NULL, 0, true, offsetof(struct ar_shape_worker_record, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_worker_sight_fields[] = {
+	{ "workerId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_worker_sight, worker_id), NULL, { 0, false },
+	  "The worker.", NULL },
+	{ "state", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_worker_sight, state), &ar_worker_reach_desc, { 0, false },
+	  "Whether it is reached.", NULL },
+	{ "draining", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_worker_sight, draining), NULL, { 0, false },
+	  "True: it begins no calls.", NULL },
+	{ "lastSeenAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_worker_sight, last_seen_at), NULL, { 0, false },
+	  "When it was last heard of; absent: not known.", NULL },
+};
+const struct ar_struct_desc ar_shape_worker_sight_desc = { ar_shape_worker_sight_fields, 4, sizeof(struct ar_shape_worker_sight), NULL, 0, true, offsetof(struct ar_shape_worker_sight, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_create_policy_fields[] = {
 	{ "title", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, title), NULL, { 0, false },
@@ -1788,6 +1844,8 @@ static const struct ar_field_desc ar_shape_token_record_fields[] = {
 	  "What people call it.", NULL },
 	{ "owner", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_token_record, owner), NULL, { 0, false },
 	  "Person who uses it; absent for a token from before owners were kept.", NULL },
+	{ "workerId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_token_record, worker_id), NULL, { 0, false },
+	  "Worker that it is of; it connects that worker and calls nothing.", NULL },
 	{ "scopes", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_shape_token_record, scopes), NULL, { 0, false },
 	  "Its scopes.", NULL },
 	{ "createdAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_token_record, created_at), NULL, { 0, false },
@@ -1799,7 +1857,7 @@ static const struct ar_field_desc ar_shape_token_record_fields[] = {
 	{ "revokedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_token_record, revoked_at), NULL, { 0, false },
 	  "When it was ended.", NULL },
 };
-const struct ar_struct_desc ar_shape_token_record_desc = { ar_shape_token_record_fields, 9, sizeof(struct ar_shape_token_record), NULL, 0, true, offsetof(struct ar_shape_token_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_token_record_desc = { ar_shape_token_record_fields, 10, sizeof(struct ar_shape_token_record), NULL, 0, true, offsetof(struct ar_shape_token_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_setting_row_fields[] = {
 	{ "key", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_setting_row, key), NULL, { 0, false },
@@ -1910,6 +1968,22 @@ static const struct ar_field_desc ar_shape_file_change_fields[] = {
 	  "How.", NULL },
 };
 const struct ar_struct_desc ar_shape_file_change_desc = { ar_shape_file_change_fields, 2, sizeof(struct ar_shape_file_change), NULL, 0, true, offsetof(struct ar_shape_file_change, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_worker_live_fields[] = {
+	{ "state", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_worker_live, state), &ar_worker_reach_desc, { 0, false },
+	  "Whether it is reached; unknown: this node has no workers.", NULL },
+	{ "lastSeenAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_worker_live, last_seen_at), NULL, { 0, false },
+	  "When it was last heard of; absent: not since this node started.", NULL },
+	{ "version", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_worker_live, version), NULL, { 0, false },
+	  "Version of its program.", NULL },
+	{ "capabilities", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_shape_worker_live, capabilities), NULL, { 0, false },
+	  "What it can enforce: kernel, sandbox profiles.", NULL },
+	{ "draining", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_worker_live, draining), NULL, { 0, false },
+	  "True: it begins no calls, by its own wish or the operator's.", NULL },
+	{ "openCalls", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_worker_live, open_calls), NULL, { 0, false },
+	  "Calls that it has.", NULL },
+};
+const struct ar_struct_desc ar_shape_worker_live_desc = { ar_shape_worker_live_fields, 6, sizeof(struct ar_shape_worker_live), NULL, 0, true, offsetof(struct ar_shape_worker_live, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_input_snapshot_fields[] = {
 	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_input_snapshot, input_ref), NULL, { 0, false },
@@ -3976,6 +4050,37 @@ static const struct ar_field_desc ar_ev_checkpoint_expired_fields[] = {
 	  "There are more than are kept, or they are older.", NULL },
 };
 
+static const struct ar_field_desc ar_ev_worker_created_fields[] = {
+	{ "worker", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_worker_created, worker), NULL, { 0, false },
+	  "The worker.", &ar_shape_worker_record_desc },
+};
+
+static const struct ar_field_desc ar_ev_worker_enrolled_fields[] = {
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_worker_enrolled, actor), NULL, { 0, false },
+	  "The enrolment token.", NULL },
+	{ "worker", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_worker_enrolled, worker), NULL, { 0, false },
+	  "The worker as it is now.", &ar_shape_worker_record_desc },
+};
+
+static const struct ar_field_desc ar_ev_worker_updated_fields[] = {
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_worker_updated, actor), NULL, { 0, false },
+	  "Who changed it.", NULL },
+	{ "worker", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_worker_updated, worker), NULL, { 0, false },
+	  "The worker as it is now.", &ar_shape_worker_record_desc },
+};
+
+static const struct ar_field_desc ar_ev_worker_removed_fields[] = {
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_worker_removed, actor), NULL, { 0, false },
+	  "Who removed it.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_worker_removed, reason), NULL, { 0, false },
+	  "Why.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_worker_changed_fields[] = {
+	{ "worker", AR_F_OBJECT, true, false, false, 0, 1024, offsetof(struct ar_ev_worker_changed, worker), NULL, { 0, false },
+	  "How it is.", &ar_shape_worker_sight_desc },
+};
+
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, session_id), NULL, { 0, false },
 	  "Session to submit to; without it createPolicy makes one.", NULL },
@@ -5891,6 +5996,8 @@ static const struct ar_field_desc ar_cmd_create_workspace_in_fields[] = {
 	  "Name to show; without it the last part of the root.", NULL },
 	{ "root", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_workspace_in, root), NULL, { 0, false },
 	  "Absolute path of a folder that the caller owns, for callers on this machine; without it the runtime makes one.", NULL },
+	{ "worker", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_create_workspace_in, worker), NULL, { 0, false },
+	  "Worker that is to have the folder; without it the server itself. Not together with root.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_workspace_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
@@ -6047,6 +6154,102 @@ static const struct ar_field_desc ar_cmd_restore_checkpoint_out_fields[] = {
 	  "The checkpoint that is restored.", NULL },
 	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_restore_checkpoint_out, sequence), NULL, { 0, false },
 	  "Sequence of the checkpoint.restoring fact; its end follows.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_create_worker_in_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_cmd_create_worker_in, name), NULL, { 0, false },
+	  "Name to show.", NULL },
+	{ "labels", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_worker_in, labels), NULL, { 0, false },
+	  "Labels: an object of texts, at most 32.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_worker_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_create_worker_out_fields[] = {
+	{ "worker", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_create_worker_out, worker), NULL, { 0, false },
+	  "The worker.", &ar_shape_worker_record_desc },
+	{ "enrolmentToken", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_create_worker_out, enrolment_token), NULL, { 0, false },
+	  "Token for enrol_worker; works once; absent in a repeat.", NULL },
+	{ "expiresAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_cmd_create_worker_out, expires_at), NULL, { 0, false },
+	  "When the enrolment token stops working.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_enrol_worker_in_fields[] = {
+	{ "labels", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_enrol_worker_in, labels), NULL, { 0, false },
+	  "Labels of the machine; those of create_worker take precedence.", NULL },
+	{ "info", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_enrol_worker_in, info), NULL, { 0, false },
+	  "What the machine is: program version, system, kernel.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_enrol_worker_out_fields[] = {
+	{ "workerId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_enrol_worker_out, worker_id), NULL, { 0, false },
+	  "The worker.", NULL },
+	{ "token", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_cmd_enrol_worker_out, token), NULL, { 0, false },
+	  "Its token, shown this once.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_list_workers_in_fields[] = {
+	{ "status", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_list_workers_in, status), &ar_list_workers_status_desc, { 0, false },
+	  "Which ones; without it, active.", NULL },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_workers_in, cursor), NULL, { 0, false },
+	  "nextCursor of the previous page.", NULL },
+	{ "limit", AR_F_INT, false, false, false, 0, 1000, offsetof(struct ar_cmd_list_workers_in, limit), NULL, { 0, false },
+	  "Most records to return.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_list_workers_out_fields[] = {
+	{ "workers", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_workers_out, workers), NULL, { 0, false },
+	  "Their records.", &ar_shape_worker_record_desc },
+	{ "nextCursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_workers_out, next_cursor), NULL, { 0, false },
+	  "Cursor of the next page; absent at the end.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_get_worker_in_fields[] = {
+	{ "workerId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_get_worker_in, worker_id), NULL, { 0, false },
+	  "The worker.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_get_worker_out_fields[] = {
+	{ "worker", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_worker_out, worker), NULL, { 0, false },
+	  "The worker.", &ar_shape_worker_record_desc },
+	{ "live", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_worker_out, live), NULL, { 0, false },
+	  "What the node that answers knows of it now.", &ar_shape_worker_live_desc },
+};
+
+static const struct ar_field_desc ar_cmd_update_worker_in_fields[] = {
+	{ "workerId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_update_worker_in, worker_id), NULL, { 0, false },
+	  "The worker.", NULL },
+	{ "name", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_update_worker_in, name), NULL, { 0, false },
+	  "Its new name.", NULL },
+	{ "labels", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_update_worker_in, labels), NULL, { 0, false },
+	  "Its labels from now on.", NULL },
+	{ "draining", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_update_worker_in, draining), NULL, { 0, false },
+	  "True: it begins no calls from now on.", NULL },
+	{ "version", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_update_worker_in, version), NULL, { 0, false },
+	  "Version that the change is based on.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_update_worker_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_update_worker_out_fields[] = {
+	{ "worker", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_update_worker_out, worker), NULL, { 0, false },
+	  "The worker.", &ar_shape_worker_record_desc },
+};
+
+static const struct ar_field_desc ar_cmd_remove_worker_in_fields[] = {
+	{ "workerId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_remove_worker_in, worker_id), NULL, { 0, false },
+	  "The worker.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_remove_worker_in, reason), NULL, { 0, false },
+	  "Why.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_remove_worker_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_remove_worker_out_fields[] = {
+	{ "workerId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_remove_worker_out, worker_id), NULL, { 0, false },
+	  "The worker.", NULL },
+	{ "result", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_remove_worker_out, result), &ar_remove_worker_result_desc, { 0, false },
+	  "no_op when it was removed before.", NULL },
 };
 
 static const struct ar_transition ar_turn_transitions[] = {
@@ -6801,6 +7004,26 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "Checkpoints are no longer kept.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_checkpoint_expired_fields, 2, sizeof(struct ar_ev_checkpoint_expired), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKER_CREATED] = { AR_EV_WORKER_CREATED, "worker.created", "worker",
+	  "A worker exists from here on; after session.created, which names its tenant.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_worker_created_fields, 1, sizeof(struct ar_ev_worker_created), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKER_ENROLLED] = { AR_EV_WORKER_ENROLLED, "worker.enrolled", "worker",
+	  "A machine shows the enrolment token of the worker: it gets the token that lasts.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_worker_enrolled_fields, 2, sizeof(struct ar_ev_worker_enrolled), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKER_UPDATED] = { AR_EV_WORKER_UPDATED, "worker.updated", "worker",
+	  "A worker has another name or other labels, is drained or no longer drained.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_worker_updated_fields, 2, sizeof(struct ar_ev_worker_updated), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKER_REMOVED] = { AR_EV_WORKER_REMOVED, "worker.removed", "worker",
+	  "A worker is no longer admitted.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_worker_removed_fields, 2, sizeof(struct ar_ev_worker_removed), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKER_CHANGED] = { AR_EV_WORKER_CHANGED, "worker.changed", "worker",
+	  "A session finds its worker otherwise than before. While it is not connected, or drained, the calls of the session wait.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_worker_changed_fields, 1, sizeof(struct ar_ev_worker_changed), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
@@ -7422,11 +7645,11 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  NULL, 0, 200, "/v1/artifacts/{artifactId}", "extension (artifact.changed is read per event)" },
 	[AR_CMD_CREATE_WORKSPACE] = { AR_CMD_CREATE_WORKSPACE, "create_workspace",
 	  "Create a workspace: a folder of the caller, or one that the runtime makes. The same folder is the same workspace.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_create_workspace_in_fields, 3, sizeof(struct ar_cmd_create_workspace_in), NULL, 0, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_workspace_in_fields, 4, sizeof(struct ar_cmd_create_workspace_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_create_workspace_out_fields, 2, sizeof(struct ar_cmd_create_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_INVALID_INPUT, AR_ERR_POLICY_DENIED, AR_ERR_UNAVAILABLE, AR_ERR_WORKSPACE_ARCHIVED }, 4,
+	  (const uint16_t[]){ AR_ERR_INVALID_INPUT, AR_ERR_POLICY_DENIED, AR_ERR_UNAVAILABLE, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_WORKER_NOT_FOUND, AR_ERR_WORKER_REMOVED }, 6,
 	  (const uint16_t[]){ AR_EV_WORKSPACE_CREATED }, 1, 200, NULL, "extension (workspaceId without a verb)" },
 	[AR_CMD_LIST_WORKSPACES] = { AR_CMD_LIST_WORKSPACES, "list_workspaces",
 	  "List workspaces of the tenant.",
@@ -7492,6 +7715,54 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { "idempotencyKey", offsetof(struct ar_cmd_restore_checkpoint_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_CHECKPOINT_NOT_FOUND, AR_ERR_ACTIVE_TURN, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE }, 5,
 	  (const uint16_t[]){ AR_EV_CHECKPOINT_RESTORING, AR_EV_CHECKPOINT_RESTORED, AR_EV_CHECKPOINT_FAILED }, 3, 202, NULL, "extension (files of a turn can be restored)" },
+	[AR_CMD_CREATE_WORKER] = { AR_CMD_CREATE_WORKER, "create_worker",
+	  "Create a worker: a machine that holds workspaces of the tenant and runs their calls. The reply has the token it enrols with, once.",
+	  true, true, true, 1u << 4, "admin", { ar_cmd_create_worker_in_fields, 3, sizeof(struct ar_cmd_create_worker_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_create_worker_out_fields, 3, sizeof(struct ar_cmd_create_worker_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
+	    { "idempotencyKey", offsetof(struct ar_cmd_create_worker_in, idempotency_key) }, { NULL, 0 } }, "idempotencyKey",
+	  (const uint16_t[]){ AR_ERR_INVALID_INPUT, AR_ERR_ID_CONFLICT, AR_ERR_QUOTA_BLOCKED, AR_ERR_UNAVAILABLE, AR_ERR_STORAGE_UNAVAILABLE }, 5,
+	  (const uint16_t[]){ AR_EV_WORKER_CREATED, AR_EV_ACCESS_CHANGED }, 2, 200, NULL, "extension (the standard has no verb for workers)" },
+	[AR_CMD_ENROL_WORKER] = { AR_CMD_ENROL_WORKER, "enrol_worker",
+	  "Enrol the worker that the bearer token was made for: the token is replaced by one that lasts, which opens the worker's connection and nothing else.",
+	  true, true, true, 1u << 3, "worker", { ar_cmd_enrol_worker_in_fields, 2, sizeof(struct ar_cmd_enrol_worker_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_enrol_worker_out_fields, 2, sizeof(struct ar_cmd_enrol_worker_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_WORKER_NOT_FOUND, AR_ERR_WORKER_REMOVED, AR_ERR_INVALID_INPUT, AR_ERR_UNAVAILABLE, AR_ERR_STORAGE_UNAVAILABLE }, 6,
+	  (const uint16_t[]){ AR_EV_WORKER_ENROLLED, AR_EV_ACCESS_CHANGED }, 2, 200, NULL, "extension (the standard has no verb for workers)" },
+	[AR_CMD_LIST_WORKERS] = { AR_CMD_LIST_WORKERS, "list_workers",
+	  "List workers of the tenant.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_list_workers_in_fields, 3, sizeof(struct ar_cmd_list_workers_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_list_workers_out_fields, 2, sizeof(struct ar_cmd_list_workers_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_INVALID_CURSOR, AR_ERR_STORAGE_UNAVAILABLE }, 2,
+	  NULL, 0, 200, "/v1/workers", "extension (the standard has no verb for workers)" },
+	[AR_CMD_GET_WORKER] = { AR_CMD_GET_WORKER, "get_worker",
+	  "Read a worker, and whether it is connected.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_get_worker_in_fields, 1, sizeof(struct ar_cmd_get_worker_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_get_worker_out_fields, 2, sizeof(struct ar_cmd_get_worker_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_WORKER_NOT_FOUND }, 1,
+	  NULL, 0, 200, "/v1/workers/{workerId}", "extension (the standard has no verb for workers)" },
+	[AR_CMD_UPDATE_WORKER] = { AR_CMD_UPDATE_WORKER, "update_worker",
+	  "Rename a worker, replace its labels, or drain it: it begins no calls until it is no longer drained.",
+	  true, true, true, 1u << 4, "admin", { ar_cmd_update_worker_in_fields, 6, sizeof(struct ar_cmd_update_worker_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_update_worker_out_fields, 1, sizeof(struct ar_cmd_update_worker_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_WORKER, 1, { offsetof(struct ar_cmd_update_worker_in, worker_id) }, AR_ERR_WORKER_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_update_worker_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_WORKER_NOT_FOUND, AR_ERR_WORKER_REMOVED, AR_ERR_VERSION_CONFLICT, AR_ERR_INVALID_INPUT }, 4,
+	  (const uint16_t[]){ AR_EV_WORKER_UPDATED }, 1, 200, NULL, "extension (the standard has no verb for workers)" },
+	[AR_CMD_REMOVE_WORKER] = { AR_CMD_REMOVE_WORKER, "remove_worker",
+	  "Remove a worker: its tokens are revoked, its connection ends, and calls that it runs are lost. Sessions of its workspaces wait for good.",
+	  true, true, true, 1u << 4, "admin", { ar_cmd_remove_worker_in_fields, 3, sizeof(struct ar_cmd_remove_worker_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_remove_worker_out_fields, 2, sizeof(struct ar_cmd_remove_worker_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_WORKER, 1, { offsetof(struct ar_cmd_remove_worker_in, worker_id) }, AR_ERR_WORKER_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_remove_worker_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_WORKER_NOT_FOUND, AR_ERR_STORAGE_UNAVAILABLE }, 2,
+	  (const uint16_t[]){ AR_EV_WORKER_REMOVED, AR_EV_ACCESS_CHANGED }, 2, 200, NULL, "extension (the standard has no verb for workers)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -7765,6 +8036,10 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	  "The workspace is archived and takes no work; use another." },
 	[AR_ERR_CHECKPOINT_NOT_FOUND] = { "checkpoint_not_found", 404, -32002, false,
 	  "No checkpoint has this id, it could not be made, or it is no longer kept; list the checkpoints of the session." },
+	[AR_ERR_WORKER_NOT_FOUND] = { "worker_not_found", 404, -32002, false,
+	  "No worker has this id; list the workers or create one." },
+	[AR_ERR_WORKER_REMOVED] = { "worker_removed", 409, -32003, false,
+	  "The worker was removed; use another." },
 };
 
 const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {
@@ -7959,6 +8234,11 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_TURN_FAILED,
 	AR_EV_TURN_STARTED,
 	AR_EV_TURN_SUBMITTED,
+	AR_EV_WORKER_CHANGED,
+	AR_EV_WORKER_CREATED,
+	AR_EV_WORKER_ENROLLED,
+	AR_EV_WORKER_REMOVED,
+	AR_EV_WORKER_UPDATED,
 	AR_EV_WORKSPACE_ARCHIVED,
 	AR_EV_WORKSPACE_BOUND,
 	AR_EV_WORKSPACE_CREATED,

@@ -151,6 +151,11 @@ enum ar_event_type {
 	AR_EV_CHECKPOINT_RESTORING = 138,
 	AR_EV_CHECKPOINT_RESTORED = 139,
 	AR_EV_CHECKPOINT_EXPIRED = 140,
+	AR_EV_WORKER_CREATED = 141,
+	AR_EV_WORKER_ENROLLED = 142,
+	AR_EV_WORKER_UPDATED = 143,
+	AR_EV_WORKER_REMOVED = 144,
+	AR_EV_WORKER_CHANGED = 145,
 	AR_EV_COUNT,
 };
 
@@ -269,6 +274,12 @@ enum ar_command {
 	AR_CMD_LIST_CHECKPOINTS = 84,
 	AR_CMD_DIFF_CHECKPOINTS = 85,
 	AR_CMD_RESTORE_CHECKPOINT = 86,
+	AR_CMD_CREATE_WORKER = 87,
+	AR_CMD_ENROL_WORKER = 88,
+	AR_CMD_LIST_WORKERS = 89,
+	AR_CMD_GET_WORKER = 90,
+	AR_CMD_UPDATE_WORKER = 91,
+	AR_CMD_REMOVE_WORKER = 92,
 	AR_CMD_COUNT,
 };
 
@@ -281,6 +292,7 @@ enum ar_target_kind {
 	AR_TARGET_TASK = 5,
 	AR_TARGET_OWN = 6,
 	AR_TARGET_WORKSPACE = 7,
+	AR_TARGET_WORKER = 8,
 };
 
 /* Writes that the core of a session decides: X(id, name). */
@@ -323,7 +335,11 @@ enum ar_target_kind {
 	X(CREATE_WORKSPACE, create_workspace) \
 	X(UPDATE_WORKSPACE, update_workspace) \
 	X(ARCHIVE_WORKSPACE, archive_workspace) \
-	X(RESTORE_CHECKPOINT, restore_checkpoint)
+	X(RESTORE_CHECKPOINT, restore_checkpoint) \
+	X(CREATE_WORKER, create_worker) \
+	X(ENROL_WORKER, enrol_worker) \
+	X(UPDATE_WORKER, update_worker) \
+	X(REMOVE_WORKER, remove_worker)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -336,7 +352,9 @@ enum ar_target_kind {
 	X(CONNECT_CHANNEL, connect_channel) \
 	X(SET_POLICY, set_policy) \
 	X(POST_CHANNEL_MESSAGE, post_channel_message) \
-	X(CREATE_WORKSPACE, create_workspace)
+	X(CREATE_WORKSPACE, create_workspace) \
+	X(CREATE_WORKER, create_worker) \
+	X(ENROL_WORKER, enrol_worker)
 
 enum ar_route_name {
 	AR_ROUTE_NONE,
@@ -483,6 +501,8 @@ enum ar_error_code {
 	AR_ERR_WORKSPACE_NOT_FOUND = 127,
 	AR_ERR_WORKSPACE_ARCHIVED = 128,
 	AR_ERR_CHECKPOINT_NOT_FOUND = 129,
+	AR_ERR_WORKER_NOT_FOUND = 130,
+	AR_ERR_WORKER_REMOVED = 131,
 	AR_ERR_COUNT,
 };
 
@@ -700,6 +720,14 @@ enum ar_workspace_item_kind {
 	AR_WORKSPACE_ITEM_KIND_SKILL = 3,
 };
 
+enum ar_worker_reach {
+	AR_WORKER_REACH_AWAY = 1,
+	AR_WORKER_REACH_CONNECTED = 2,
+	AR_WORKER_REACH_STALE = 3,
+	AR_WORKER_REACH_LOST = 4,
+	AR_WORKER_REACH_UNKNOWN = 5,
+};
+
 enum ar_turn_options_mode {
 	AR_TURN_OPTIONS_MODE_DEFAULT = 1,
 	AR_TURN_OPTIONS_MODE_UNTRUSTED = 2,
@@ -763,6 +791,11 @@ enum ar_workspace_record_kind {
 enum ar_workspace_record_status {
 	AR_WORKSPACE_RECORD_STATUS_ACTIVE = 1,
 	AR_WORKSPACE_RECORD_STATUS_ARCHIVED = 2,
+};
+
+enum ar_worker_record_status {
+	AR_WORKER_RECORD_STATUS_ACTIVE = 1,
+	AR_WORKER_RECORD_STATUS_REMOVED = 2,
 };
 
 enum ar_trajectory_export_status {
@@ -1506,6 +1539,17 @@ enum ar_archive_workspace_result {
 enum ar_restore_checkpoint_phase {
 	AR_RESTORE_CHECKPOINT_PHASE_START = 1,
 	AR_RESTORE_CHECKPOINT_PHASE_END = 2,
+};
+
+enum ar_list_workers_status {
+	AR_LIST_WORKERS_STATUS_ACTIVE = 1,
+	AR_LIST_WORKERS_STATUS_REMOVED = 2,
+	AR_LIST_WORKERS_STATUS_ALL = 3,
+};
+
+enum ar_remove_worker_result {
+	AR_REMOVE_WORKER_RESULT_REMOVED = 1,
+	AR_REMOVE_WORKER_RESULT_NO_OP = 2,
 };
 
 enum ar_field_kind {
@@ -2538,6 +2582,7 @@ struct ar_shape_workspace_record { /* workspace_record */
 	struct ar_str name; /* string */
 	int kind; /* enum */
 	struct ar_str root; /* string */
+	struct ar_str worker; /* string? */
 	int status; /* enum */
 	int trust; /* enum? */
 	struct ar_str trusted_by; /* string? */
@@ -2559,6 +2604,7 @@ struct ar_shape_workspace_binding { /* workspace_binding */
 	struct ar_str workspace_id; /* string */
 	int64_t version; /* int */
 	struct ar_str folder; /* string */
+	struct ar_str worker; /* string? */
 	struct ar_opt_bool trusted; /* bool? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
@@ -2578,6 +2624,42 @@ struct ar_shape_workspace_instructions { /* workspace_instructions */
 
 struct ar_shape_workspace_instructions_list {
 	const struct ar_shape_workspace_instructions *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_worker_record { /* worker_record */
+	struct ar_str worker_id; /* string */
+	struct ar_str tenant; /* string */
+	struct ar_str created_by; /* string */
+	struct ar_str name; /* string */
+	struct ar_str labels; /* object? */
+	struct ar_str own_labels; /* object? */
+	struct ar_str info; /* object? */
+	int status; /* enum */
+	bool draining; /* bool */
+	ar_usec enrolled_at; /* time? */
+	int64_t version; /* int */
+	ar_usec created_at; /* time */
+	ar_usec updated_at; /* time */
+	struct ar_opt_int as_of_sequence; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_worker_record_list {
+	const struct ar_shape_worker_record *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_worker_sight { /* worker_sight */
+	struct ar_str worker_id; /* string */
+	int state; /* enum */
+	bool draining; /* bool */
+	ar_usec last_seen_at; /* time? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_worker_sight_list {
+	const struct ar_shape_worker_sight *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -3123,6 +3205,7 @@ struct ar_shape_token_record { /* token_record */
 	struct ar_str tenant; /* string */
 	struct ar_str name; /* string */
 	struct ar_str owner; /* string? */
+	struct ar_str worker_id; /* string? */
 	struct ar_texts scopes; /* array */
 	ar_usec created_at; /* time */
 	ar_usec expires_at; /* time? */
@@ -3223,6 +3306,21 @@ struct ar_shape_file_change { /* file_change */
 
 struct ar_shape_file_change_list {
 	const struct ar_shape_file_change *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_worker_live { /* worker_live */
+	int state; /* enum */
+	ar_usec last_seen_at; /* time? */
+	struct ar_str version; /* string? */
+	struct ar_str capabilities; /* object? */
+	struct ar_opt_bool draining; /* bool? */
+	struct ar_opt_int open_calls; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_worker_live_list {
+	const struct ar_shape_worker_live *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -4504,6 +4602,29 @@ struct ar_ev_checkpoint_expired { /* checkpoint.expired */
 	int reason; /* enum */
 };
 
+struct ar_ev_worker_created { /* worker.created */
+	const struct ar_shape_worker_record *worker; /* object */
+};
+
+struct ar_ev_worker_enrolled { /* worker.enrolled */
+	struct ar_str actor; /* string */
+	const struct ar_shape_worker_record *worker; /* object */
+};
+
+struct ar_ev_worker_updated { /* worker.updated */
+	struct ar_str actor; /* string */
+	const struct ar_shape_worker_record *worker; /* object */
+};
+
+struct ar_ev_worker_removed { /* worker.removed */
+	struct ar_str actor; /* string */
+	struct ar_str reason; /* string? */
+};
+
+struct ar_ev_worker_changed { /* worker.changed */
+	const struct ar_shape_worker_sight *worker; /* object */
+};
+
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	struct ar_str session_id; /* string? */
 	const struct ar_shape_create_policy *create_policy; /* object? */
@@ -5682,6 +5803,7 @@ struct ar_cmd_get_artifact_out { /* get_artifact, result */
 struct ar_cmd_create_workspace_in { /* create_workspace, input */
 	struct ar_str name; /* string? */
 	struct ar_str root; /* string? */
+	struct ar_str worker; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -5787,6 +5909,72 @@ struct ar_cmd_restore_checkpoint_out { /* restore_checkpoint, result */
 	int64_t sequence; /* int */
 };
 
+struct ar_cmd_create_worker_in { /* create_worker, input */
+	struct ar_str name; /* string */
+	struct ar_str labels; /* object? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_create_worker_out { /* create_worker, result */
+	const struct ar_shape_worker_record *worker; /* object */
+	struct ar_str enrolment_token; /* string? */
+	ar_usec expires_at; /* time? */
+};
+
+struct ar_cmd_enrol_worker_in { /* enrol_worker, input */
+	struct ar_str labels; /* object? */
+	struct ar_str info; /* object? */
+};
+
+struct ar_cmd_enrol_worker_out { /* enrol_worker, result */
+	struct ar_str worker_id; /* string */
+	struct ar_str token; /* string */
+};
+
+struct ar_cmd_list_workers_in { /* list_workers, input */
+	int status; /* enum? */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int limit; /* int? */
+};
+
+struct ar_cmd_list_workers_out { /* list_workers, result */
+	struct ar_shape_worker_record_list workers; /* array */
+	struct ar_str next_cursor; /* string? */
+};
+
+struct ar_cmd_get_worker_in { /* get_worker, input */
+	struct ar_str worker_id; /* string */
+};
+
+struct ar_cmd_get_worker_out { /* get_worker, result */
+	const struct ar_shape_worker_record *worker; /* object */
+	const struct ar_shape_worker_live *live; /* object */
+};
+
+struct ar_cmd_update_worker_in { /* update_worker, input */
+	struct ar_str worker_id; /* string */
+	struct ar_str name; /* string? */
+	struct ar_str labels; /* object? */
+	struct ar_opt_bool draining; /* bool? */
+	struct ar_opt_int version; /* int? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_update_worker_out { /* update_worker, result */
+	const struct ar_shape_worker_record *worker; /* object */
+};
+
+struct ar_cmd_remove_worker_in { /* remove_worker, input */
+	struct ar_str worker_id; /* string */
+	struct ar_str reason; /* string? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_remove_worker_out { /* remove_worker, result */
+	struct ar_str worker_id; /* string */
+	int result; /* enum */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -5799,6 +5987,7 @@ extern const struct ar_enum_desc ar_peer_role_desc;
 extern const struct ar_enum_desc ar_delivery_mechanism_desc;
 extern const struct ar_enum_desc ar_workspace_trust_desc;
 extern const struct ar_enum_desc ar_workspace_item_kind_desc;
+extern const struct ar_enum_desc ar_worker_reach_desc;
 extern const struct ar_enum_desc ar_turn_options_mode_desc;
 extern const struct ar_enum_desc ar_turn_options_sandbox_desc;
 extern const struct ar_enum_desc ar_turn_options_fallback_desc;
@@ -5808,6 +5997,7 @@ extern const struct ar_enum_desc ar_turn_options_purpose_desc;
 extern const struct ar_enum_desc ar_process_ending_outcome_desc;
 extern const struct ar_enum_desc ar_workspace_record_kind_desc;
 extern const struct ar_enum_desc ar_workspace_record_status_desc;
+extern const struct ar_enum_desc ar_worker_record_status_desc;
 extern const struct ar_enum_desc ar_trajectory_export_status_desc;
 extern const struct ar_enum_desc ar_action_escalation_state_desc;
 extern const struct ar_enum_desc ar_action_record_status_desc;
@@ -5923,6 +6113,8 @@ extern const struct ar_enum_desc ar_list_audit_format_desc;
 extern const struct ar_enum_desc ar_list_workspaces_status_desc;
 extern const struct ar_enum_desc ar_archive_workspace_result_desc;
 extern const struct ar_enum_desc ar_restore_checkpoint_phase_desc;
+extern const struct ar_enum_desc ar_list_workers_status_desc;
+extern const struct ar_enum_desc ar_remove_worker_result_desc;
 extern const struct ar_struct_desc ar_shape_offered_tool_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;
 extern const struct ar_struct_desc ar_shape_turn_options_desc;
@@ -5991,6 +6183,8 @@ extern const struct ar_struct_desc ar_shape_rollback_effect_desc;
 extern const struct ar_struct_desc ar_shape_workspace_record_desc;
 extern const struct ar_struct_desc ar_shape_workspace_binding_desc;
 extern const struct ar_struct_desc ar_shape_workspace_instructions_desc;
+extern const struct ar_struct_desc ar_shape_worker_record_desc;
+extern const struct ar_struct_desc ar_shape_worker_sight_desc;
 extern const struct ar_struct_desc ar_shape_create_policy_desc;
 extern const struct ar_struct_desc ar_shape_interrupt_effect_desc;
 extern const struct ar_struct_desc ar_shape_open_question_desc;
@@ -6030,6 +6224,7 @@ extern const struct ar_struct_desc ar_shape_artifact_record_desc;
 extern const struct ar_struct_desc ar_shape_workspace_item_desc;
 extern const struct ar_struct_desc ar_shape_checkpoint_record_desc;
 extern const struct ar_struct_desc ar_shape_file_change_desc;
+extern const struct ar_struct_desc ar_shape_worker_live_desc;
 extern const struct ar_struct_desc ar_shape_input_snapshot_desc;
 extern const struct ar_struct_desc ar_shape_read_model_repair_desc;
 extern const struct ar_struct_desc ar_shape_environment_sandbox_desc;

@@ -55,9 +55,10 @@ async function makeSession(rt, token, tenant) {
 	const asked = await waitFor(async () => (await factsOf(rt, token, sessionId)).find((f) => f.type === 'action.required'), 'a question');
 	const facts = await factsOf(rt, token, sessionId);
 	const { workspace } = await must(rt, token, 'create_workspace', { name: tenant });
+	const { worker } = await must(rt, token, 'create_worker', { name: tenant });
 	const outputRef = facts.find((f) => f.payload.inputRef)?.payload.inputRef;
 	assert.ok(outputRef);
-	return { sessionId, threadId, turnId, taskId, queuedTurnId: queued.queuedTurnId, actionId: asked.actionId, outputRef, core: coreOf(sessionId), workspaceId: workspace.workspaceId };
+	return { sessionId, threadId, turnId, taskId, queuedTurnId: queued.queuedTurnId, actionId: asked.actionId, outputRef, core: coreOf(sessionId), workspaceId: workspace.workspaceId, workerId: worker.workerId };
 }
 
 /** agentd with tenants acme and zeta: { rt, acme, zeta }, a tenant being { tokens by scope, ids }. */
@@ -82,7 +83,8 @@ export function unknownIds(ids) {
 	const core = ids.core.slice(0, 12) + [...ids.core.slice(12)].map((c) => (c === 'q' ? 'r' : 'q')).join('');
 	const tokenId = ids.tokenId.replace(/.$/, (c) => (c === '0' ? '1' : '0'));
 	const workspaceId = ids.workspaceId.replace(/.$/, (c) => (c === '0' ? '1' : '0'));
-	return { ...Object.fromEntries(Object.entries(ids).map(([k, v]) => [k, v.replaceAll(ids.core, core)])), tokenId, workspaceId };
+	const workerId = ids.workerId.replace(/.$/, (c) => (c === '0' ? '1' : '0'));
+	return { ...Object.fromEntries(Object.entries(ids).map(([k, v]) => [k, v.replaceAll(ids.core, core)])), tokenId, workspaceId, workerId };
 }
 
 /** The home session of a tenant, as docs/tenants.md says how to find it. */

@@ -16,7 +16,7 @@ before(async () => {
 
 const NAMED = {
 	threadId: 'threadId', turnId: 'turnId', taskId: 'taskId', actionId: 'actionId', requestId: 'actionId', queuedTurnId: 'queuedTurnId',
-	sessionId: 'sessionId', scopeId: 'sessionId', parentTaskId: 'taskId', sourceId: 'taskId', targetId: 'taskId', id: 'turnId', outputRef: 'outputRef', tokenId: 'tokenId', workspaceId: 'workspaceId',
+	sessionId: 'sessionId', scopeId: 'sessionId', parentTaskId: 'taskId', sourceId: 'taskId', targetId: 'taskId', id: 'turnId', outputRef: 'outputRef', tokenId: 'tokenId', workspaceId: 'workspaceId', workerId: 'workerId',
 };
 const INNER = { processId: 'proc', toolCallId: 'tool', subagentId: 'sub', channelId: 'chan', jobId: 'job', jobItemId: 'item', runId: 'run', evidenceId: 'ev', trialId: 'trial', checkpointId: 'cp', from: 'cp', to: 'cp' };
 // Ids that the caller gives to something new, and what such commands refuse when they are minted ones.
@@ -47,6 +47,7 @@ function inputsFor({ name, input }, ids) {
 	}
 	if (name === 'submit_turn') base.text = 'x';
 	if (name === 'create_workspace') base.idempotencyKey = 'wall'; // so that two answers are one
+	if (name === 'create_worker') base.labels = { x: 1 }; // makes none: no two are alike
 	if (name === 'set_policy') Object.assign(base, { scope: 'session', scopeId: ids.sessionId, rules: [] });
 	const all = { ...base, ...Object.fromEntries(named.map((k) => [k, idFor(name, k, ids)])) };
 	const one = named.map((k) => ({ ...base, [k]: all[k] }));
@@ -56,7 +57,7 @@ function inputsFor({ name, input }, ids) {
 
 // ---- comparison ----
 
-const blur = (text, ids) => text.replaceAll(ids.core, '#').replaceAll(ids.tokenId, '#').replaceAll(ids.workspaceId, '#');
+const blur = (text, ids) => text.replaceAll(ids.core, '#').replaceAll(ids.tokenId, '#').replaceAll(ids.workspaceId, '#').replaceAll(ids.workerId, '#');
 const alike = (answer, ids) => ({ status: answer.status, headers: answer.headers, text: blur(answer.text, ids) });
 
 /** How far every session is, and which there are. */
@@ -84,9 +85,9 @@ for (const command of commands) {
 				const unknown = await ask(w.rt, token, command.name, none[i]);
 				assert.deepEqual(alike(foreign, w.acme.ids), alike(unknown, nobody), JSON.stringify(input));
 				if (may(scope, command)) {
-					if (i === 0 && command.built && !['create_session', 'create_token'].includes(command.name)) assert.notEqual(foreign.body.error?.code, 'invalid_input', foreign.text);
-					// Settings are the server's: no scope of a tenant reads them.
-					assert.equal(foreign.body.error?.code === 'not_authorized', command.name === 'get_settings', foreign.text);
+					if (i === 0 && command.built && !['create_session', 'create_token', 'create_worker'].includes(command.name)) assert.notEqual(foreign.body.error?.code, 'invalid_input', foreign.text);
+					// Settings are the server's: no scope of a tenant reads them. A worker is enrolled with its own token alone.
+					assert.equal(foreign.body.error?.code === 'not_authorized', ['get_settings', 'enrol_worker'].includes(command.name), foreign.text);
 					continue;
 				}
 				const mine = await ask(w.rt, token, command.name, own[i]);

@@ -17,7 +17,7 @@ enum ar_right {
 	AR_RIGHT_READ = 1 << 0, /* look and follow */
 	AR_RIGHT_SUBMIT = 1 << 1, /* give work, steer and stop it */
 	AR_RIGHT_DECIDE = 1 << 2, /* answer questions: permissions, plans, budgets */
-	AR_RIGHT_WORKER = 1 << 3, /* report results of tools and tasks */
+	AR_RIGHT_WORKER = 1 << 3, /* report results of tools and tasks; be a worker */
 	AR_RIGHT_ADMIN = 1 << 4, /* tokens, policy, nodes */
 	AR_RIGHT_ALL = (1 << 5) - 1,
 };
@@ -37,6 +37,9 @@ struct ar_principal {
 	/* What limits count by: id of the token, subject of the JWT; absent: the operator, to whom none
 	 * apply */
 	struct ar_str token;
+	/* wk_...: it is this worker, and no command but enrol_worker is for it; absent: it is none */
+	struct ar_str worker;
+	bool is_enrolment; /* with worker: it may enrol, and do nothing else */
 	unsigned rights; /* of enum ar_right */
 	ar_usec until; /* wall clock: what was shown ends then; 0: not by itself */
 	uint64_t mark; /* the adapter's: which secret of the token was shown */

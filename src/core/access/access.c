@@ -54,6 +54,11 @@ bool ar_access_is_ready(const struct ar_access *a)
 	return a->book.is_loaded;
 }
 
+ar_usec ar_access_now(const struct ar_access *a)
+{
+	return ar_access_wall(a);
+}
+
 static bool wants_look(const struct ar_access *a)
 {
 	return !a->book.is_loading && (a->o.is_shared || !a->book.is_loaded);

@@ -48,19 +48,25 @@ struct ar_auth *ar_access_auth(struct ar_access *a);
 /* Whether tokens are known: before that, a caller with a token has to retry. */
 bool ar_access_is_ready(const struct ar_access *a);
 
+ar_usec ar_access_now(const struct ar_access *a); /* wall clock, as tokens count it */
+
 /* When to call tick() next (monotonic). */
 ar_usec ar_access_deadline(const struct ar_access *a);
 void ar_access_tick(struct ar_access *a);
 
 /* ---- administration (the right to is the caller's to judge) ---- */
 
-enum ar_token_act { AR_TOKEN_CREATE = 1, AR_TOKEN_ROTATE, AR_TOKEN_REVOKE };
+/* ENROL: the enrolment token that `who` showed becomes the token of its worker, with a secret of its own. */
+enum ar_token_act { AR_TOKEN_CREATE = 1, AR_TOKEN_ROTATE, AR_TOKEN_REVOKE, AR_TOKEN_ENROL };
 
 /* One act. The caller owns it (zeroed), fills the first part, and keeps it until done(). */
 struct ar_token_change {
 	enum ar_token_act act;
 	const struct ar_principal *who; /* NULL: the operator */
 	struct ar_str id; /* rotate, revoke: "tok_..." */
+	/* create: the token is the enrolment token of this worker, which has one token; revoke: that token,
+	 * whether there is one or not (`id` is not looked at); absent: not a worker's */
+	struct ar_str worker;
 	/* create: whose; absent: the caller's own. Another is the operator's to name. */
 	struct ar_str tenant;
 	struct ar_str name; /* create */

@@ -14,10 +14,21 @@
 
 static const char *const commands[] = { [AR_TOKEN_CREATE] = "create_token",
 					[AR_TOKEN_ROTATE] = "rotate_token",
-					[AR_TOKEN_REVOKE] = "revoke_token" };
-static const char *const deeds[] = {
-	[AR_TOKEN_CREATE] = "made", [AR_TOKEN_ROTATE] = "given a new secret", [AR_TOKEN_REVOKE] = "revoked"
-};
+					[AR_TOKEN_REVOKE] = "revoke_token",
+					[AR_TOKEN_ENROL] = "enrol_worker" };
+static const char *const deeds[] = { [AR_TOKEN_CREATE] = "made",
+				     [AR_TOKEN_ROTATE] = "given a new secret",
+				     [AR_TOKEN_REVOKE] = "revoked",
+				     [AR_TOKEN_ENROL] = "made the token of its worker" };
+
+static struct ar_str command_of(const struct ar_token_change *c)
+{
+	if (c->act == AR_TOKEN_CREATE && !ar_str_absent(c->worker))
+		return AR_STR("create_worker");
+	if (c->act == AR_TOKEN_REVOKE && !ar_str_absent(c->worker))
+		return AR_STR("remove_worker");
+	return ar_str_from(commands[c->act]);
+}
 
 /* ---- ends ---- */
 
@@ -41,7 +52,7 @@ static void note_deed(struct ar_access *a, const struct ar_token_change *c)
 	struct ar_audit audit = { .tenant = ar_str_from(c->token->tenant),
 				  .actor = c->who ? c->who->actor : AR_STR("local"),
 				  .token = c->who ? c->who->token : AR_STR_NONE,
-				  .command = ar_str_from(commands[c->act]),
+				  .command = command_of(c),
 				  .target = ar_str_from(c->token->id),
 				  .count = 1 };
 
@@ -110,7 +121,7 @@ static void write_audit(struct ar_access *a, struct save *s)
 
 	ar_audit_act_open(&w,
 			  &(struct ar_audit_act){ .actor = c->who ? c->who->actor : AR_STR(AR_TENANT_LOCAL),
-						  .command = ar_str_from(commands[c->act]),
+						  .command = command_of(c),
 						  .from = c->from });
 	ar_jw_key(&w, "target");
 	ar_jw_open(&w);
@@ -236,7 +247,8 @@ static enum ar_status check_create(const struct ar_access *a, struct ar_token_ch
 		return ar_refuse(&c->err, AR_ERR_INVALID_INPUT, "expiresAt is not in the future");
 	if (check_owner(c) != AR_OK)
 		return AR_E_REFUSED;
-	return c->expires ? check_end(a, c, c->expires) : AR_OK;
+	/* A worker outlives who made it: its token calls nothing. */
+	return c->expires && ar_str_absent(c->worker) ? check_end(a, c, c->expires) : AR_OK;
 }
 
 static struct ar_hash hash_input(const struct ar_token_change *c)
@@ -244,6 +256,8 @@ static struct ar_hash hash_input(const struct ar_token_change *c)
 	struct ar_buf text = { 0 };
 	struct ar_hash h;
 
+	if (!ar_str_absent(c->worker))
+		return ar_hash_of(c->worker); /* when it was asked for does not count */
 	ar_buf_addf(&text, "%u %lld %zu ", c->rights, (long long)c->expires, tenant_of(c).len);
 	ar_buf_adds(&text, tenant_of(c));
 	ar_buf_adds(&text, c->name);
@@ -281,16 +295,24 @@ static void set_result(const struct ar_token_change *c, struct ar_token *t)
 	ar_arena_fini(&arena);
 }
 
+static void set_id(struct ar_token *t, const struct ar_token_change *c)
+{
+	t->is_enrolment = !ar_str_absent(c->worker);
+	if (t->is_enrolment)
+		ar_token_give_worker(t, c->worker);
+	else if (ar_str_absent(c->key))
+		ar_token_draw_id(t);
+	else
+		ar_token_derive_id(t, c->key);
+}
+
 static void create(struct ar_access *a, struct ar_token_change *c)
 {
 	struct ar_token *t = ar_token_new(tenant_of(c), c->name);
 	const struct ar_token *there;
 	enum ar_status st;
 
-	if (ar_str_absent(c->key))
-		ar_token_draw_id(t);
-	else
-		ar_token_derive_id(t, c->key);
+	set_id(t, c);
 	there = ar_book_find(&a->book, ar_str_from(t->id));
 	st = there ? AR_E_EXISTS : check_room(a, c);
 	if (st != AR_OK) {
@@ -313,7 +335,18 @@ static void create(struct ar_access *a, struct ar_token_change *c)
 	save_token(a, c, t);
 }
 
-/* ---- rotate, revoke ---- */
+/* ---- rotate, revoke, enrol ---- */
+
+static const struct ar_token *find_of_worker(const struct ar_access *a, const struct ar_token_change *c)
+{
+	struct ar_token *like = ar_token_new(tenant_of(c), AR_STR(""));
+	const struct ar_token *t;
+
+	ar_token_give_worker(like, c->worker);
+	t = ar_book_find(&a->book, ar_str_from(like->id));
+	ar_token_free(like);
+	return t;
+}
 
 static const struct ar_token *find_own(const struct ar_access *a, const struct ar_token_change *c)
 {
@@ -330,6 +363,12 @@ static void rotate(struct ar_access *a, struct ar_token_change *c, const struct 
 
 	if (!ar_token_is_live(there, ar_access_wall(a))) {
 		fail_change(c, ar_refuse(&c->err, AR_ERR_EXPIRED, "the token has ended; create another"));
+		return;
+	}
+	if (there->worker) {
+		fail_change(c, ar_refuse(&c->err, AR_ERR_NOT_AUTHORIZED,
+					 "the token is a worker's, which alone has its secret; remove the "
+					 "worker and create another"));
 		return;
 	}
 	if (check_end(a, c, there->expires) != AR_OK) {
@@ -356,12 +395,56 @@ static void revoke(struct ar_access *a, struct ar_token_change *c, const struct 
 	save_token(a, c, t);
 }
 
+/* The secret that was shown, and none that another has got since: of two who show it one is first. */
+static bool is_shown(const struct ar_access *a, const struct ar_token_change *c, const struct ar_token *t)
+{
+	return t->worker && t->is_enrolment && ar_token_is_live(t, ar_access_wall(a)) &&
+	       ar_token_mark(&t->secrets[0]) == c->who->mark;
+}
+
+static void enrol(struct ar_access *a, struct ar_token_change *c)
+{
+	const struct ar_token *there = ar_book_find(&a->book, c->who->token);
+	struct ar_token *t;
+
+	if (!there || !is_shown(a, c, there)) {
+		fail_change(c, ar_refuse(&c->err, AR_ERR_NOT_AUTHORIZED,
+					 "the enrolment token was used before, or has ended; create another "
+					 "worker"));
+		return;
+	}
+	t = ar_token_copy(there);
+	t->is_enrolment = false;
+	t->expires = 0;
+	t->secret_count = 0;
+	ar_token_renew(t, 0, c->text);
+	save_token(a, c, t);
+}
+
+static void revoke_worker(struct ar_access *a, struct ar_token_change *c)
+{
+	const struct ar_token *there = find_of_worker(a, c);
+
+	if (there)
+		revoke(a, c, there);
+	else
+		answer_repeat(c, NULL);
+}
+
 static void start_change(struct ar_access *a, struct ar_token_change *c)
 {
 	const struct ar_token *there;
 
 	if (c->act == AR_TOKEN_CREATE) {
 		create(a, c);
+		return;
+	}
+	if (c->act == AR_TOKEN_ENROL) {
+		enrol(a, c);
+		return;
+	}
+	if (c->act == AR_TOKEN_REVOKE && !ar_str_absent(c->worker)) {
+		revoke_worker(a, c);
 		return;
 	}
 	there = find_own(a, c);

@@ -77,14 +77,17 @@ static ar_usec first_end(const struct ar_token *t, const struct ar_token_secret 
 static void fill_principal(struct ar_auth_request *r, const struct ar_token *t,
 			   const struct ar_token_secret *s)
 {
-	r->who = (struct ar_principal){ .tenant = ar_arena_str(r->arena, ar_str_from(t->tenant)),
-					.actor = ar_arena_fmt(r->arena, "token:%s", t->id),
-					.person = t->owner ? ar_arena_str(r->arena, ar_str_from(t->owner))
-							   : AR_STR_NONE,
-					.token = ar_arena_str(r->arena, ar_str_from(t->id)),
-					.rights = t->rights,
-					.until = first_end(t, s),
-					.mark = ar_token_mark(s) };
+	r->who = (struct ar_principal){
+		.tenant = ar_arena_str(r->arena, ar_str_from(t->tenant)),
+		.actor = ar_arena_fmt(r->arena, "token:%s", t->id),
+		.person = t->owner ? ar_arena_str(r->arena, ar_str_from(t->owner)) : AR_STR_NONE,
+		.token = ar_arena_str(r->arena, ar_str_from(t->id)),
+		.worker = t->worker ? ar_arena_str(r->arena, ar_str_from(t->worker)) : AR_STR_NONE,
+		.is_enrolment = t->is_enrolment,
+		.rights = t->rights,
+		.until = first_end(t, s),
+		.mark = ar_token_mark(s)
+	};
 }
 
 /* From what is in memory. */

@@ -52,6 +52,7 @@ struct ar_token *ar_token_copy(const struct ar_token *from)
 	t->tenant = ar_str_dup(ar_str_from(from->tenant));
 	t->name = ar_str_dup(ar_str_from(from->name));
 	t->owner = from->owner ? ar_str_dup(ar_str_from(from->owner)) : NULL;
+	t->worker = from->worker ? ar_str_dup(ar_str_from(from->worker)) : NULL;
 	return t;
 }
 
@@ -62,6 +63,7 @@ void ar_token_free(struct ar_token *t)
 	ar_free(t->tenant);
 	ar_free(t->name);
 	ar_free(t->owner);
+	ar_free(t->worker);
 	ar_free(t);
 }
 
@@ -87,17 +89,29 @@ void ar_token_draw_id(struct ar_token *t)
 	set_id(t, bytes);
 }
 
-void ar_token_derive_id(struct ar_token *t, struct ar_str key)
+static void hash_id(struct ar_token *t, struct ar_str kind, struct ar_str key)
 {
 	struct ar_buf text = { 0 };
 	struct ar_hash h;
 
-	ar_buf_add(&text, "token", sizeof("token"));
+	ar_buf_add(&text, kind.p, kind.len + 1);
 	ar_buf_add(&text, t->tenant, strlen(t->tenant) + 1);
 	ar_buf_adds(&text, key);
 	h = ar_hash_of(ar_buf_str(&text));
 	set_id(t, h.b);
 	ar_buf_fini(&text);
+}
+
+void ar_token_derive_id(struct ar_token *t, struct ar_str key)
+{
+	hash_id(t, AR_STR("token"), key);
+}
+
+void ar_token_give_worker(struct ar_token *t, struct ar_str worker)
+{
+	ar_free(t->worker);
+	t->worker = ar_str_dup(worker);
+	hash_id(t, AR_STR("token of worker"), worker);
 }
 
 /* Of those that rotations left: the one that ends first makes room. */
@@ -232,6 +246,9 @@ void ar_token_write(const struct ar_token *t, struct ar_buf *out)
 	ar_jw_mstr(&w, "tenant", ar_str_from(t->tenant));
 	ar_jw_mstr(&w, "name", ar_str_from(t->name));
 	ar_jw_mstr(&w, "owner", ar_str_from(t->owner));
+	ar_jw_mstr(&w, "worker", ar_str_from(t->worker));
+	if (t->is_enrolment)
+		ar_jw_mbool(&w, "enrolment", true);
 	ar_jw_key(&w, "scopes");
 	ar_scopes_write(t->rights, &w);
 	write_secrets(t, &w);
@@ -283,6 +300,16 @@ static unsigned read_rights(struct ar_json list)
 	return rights;
 }
 
+static void read_worker(struct ar_json v, struct ar_token *t)
+{
+	struct ar_str worker;
+
+	if (!ar_json_str(ar_json_get(v, "worker"), &worker))
+		return;
+	t->worker = ar_str_dup(worker);
+	ar_json_bool(ar_json_get(v, "enrolment"), &t->is_enrolment);
+}
+
 struct ar_token *ar_token_read(struct ar_json_parser *parser, struct ar_str id, struct ar_str record)
 {
 	struct ar_str tenant, name, owner = AR_STR_NONE;
@@ -295,6 +322,7 @@ struct ar_token *ar_token_read(struct ar_json_parser *parser, struct ar_str id, 
 	t = ar_token_new(tenant, name);
 	ar_json_str(ar_json_get(v, "owner"), &owner);
 	ar_token_give(t, owner);
+	read_worker(v, t);
 	memcpy(t->id, id.p, id.len);
 	t->rights = read_rights(ar_json_get(v, "scopes"));
 	if (read_times(v, t) && read_secrets(ar_json_get(v, "secrets"), t) &&

@@ -25,6 +25,8 @@ struct ar_token {
 	char id[4 + AR_TOKEN_ID + 1]; /* "tok_" and the public part */
 	char *tenant, *name; /* owned */
 	char *owner; /* owned: the person whose it is (principal.person); NULL: from before that was kept */
+	char *worker; /* owned: id of the worker that it is of; NULL: of none */
+	bool is_enrolment; /* with worker: it is to be replaced by the worker's own secret */
 	unsigned rights;
 	struct ar_token_secret secrets[AR_TOKEN_SECRETS]; /* the newest first */
 	size_t secret_count;
@@ -47,6 +49,9 @@ void ar_token_free(struct ar_token *t);
  * tenant names the same token. */
 void ar_token_draw_id(struct ar_token *t);
 void ar_token_derive_id(struct ar_token *t, struct ar_str key);
+
+/* A worker has one token: makes its id, and says whose it is. */
+void ar_token_give_worker(struct ar_token *t, struct ar_str worker);
 
 /* A new secret becomes the newest, those before it live until `old_until` at most; ret gets the whole
  * text, with a NUL. Where there are too many the one goes that would end first. */

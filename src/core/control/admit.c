@@ -43,10 +43,18 @@ enum ar_status ar_control_admit(struct ar_control *c, const struct ar_principal 
 	struct ar_error why = { 0 };
 
 	who = ar_control_who(who);
-	if (who->rights & (what->right | AR_RIGHT_ADMIN))
+	if (!ar_str_absent(who->worker)) {
+		if (what->id == AR_CMD_ENROL_WORKER && who->is_enrolment && (who->rights & AR_RIGHT_WORKER))
+			return AR_OK;
+		ar_refuse(
+			&why, AR_ERR_NOT_AUTHORIZED,
+			"the token is a worker's: it enrols or connects the worker, and calls nothing else");
+	} else if (who->rights & (what->right | AR_RIGHT_ADMIN)) {
 		return AR_OK;
-	ar_refuse(&why, AR_ERR_NOT_AUTHORIZED, "%s needs the scope '%s', which the caller does not have",
-		  what->name, what->scope);
+	} else {
+		ar_refuse(&why, AR_ERR_NOT_AUTHORIZED,
+			  "%s needs the scope '%s', which the caller does not have", what->name, what->scope);
+	}
 	report_refusal(c, who, from, what->name, &why);
 	*err = why;
 	return AR_E_REFUSED;

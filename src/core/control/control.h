@@ -78,6 +78,7 @@ struct ar_folder_request {
 	struct ar_str root; /* a plain absolute path (no dots, no final slash); absent: one is made */
 	struct ar_str person; /* who names it (port/auth.h): AR_PERSON_LOCAL or "uid:..." */
 	struct ar_str home, key; /* 26 characters each: of the tenant, of the workspace */
+	struct ar_str worker; /* wk_..., that is to have it; absent: this machine */
 	struct ar_arena *arena; /* the caller's; text of the result lives in it */
 	void (*done)(struct ar_folder_request *r);
 
@@ -96,6 +97,13 @@ void ar_control_serve_folders(struct ar_control *c, ar_control_folder_fn *find, 
 /* Who says what the files of a workspace bring; borrowed. Without it none can be inspected or trusted. */
 struct ar_inspector;
 void ar_control_serve_inspector(struct ar_control *c, struct ar_inspector *inspector);
+
+/* Who says whether a worker is reached, and who ends the connection of one that was removed; borrowed.
+ * Without it that is unknown, and no workspace is made on a worker. */
+struct ar_workers;
+typedef void ar_control_drop_fn(void *arg, struct ar_str worker_id);
+void ar_control_serve_workers(struct ar_control *c, struct ar_workers *workers, ar_control_drop_fn *drop,
+			      void *arg);
 
 /* The runtime is about to stop: commands that begin work are refused as overloaded from
  * now on; the others go on. */

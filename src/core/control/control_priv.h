@@ -31,6 +31,9 @@ struct ar_control {
 	ar_control_folder_fn *find_folder; /* NULL: there are no workspaces */
 	void *folder_arg;
 	struct ar_inspector *inspector; /* NULL: workspaces cannot be inspected */
+	struct ar_workers *workers; /* NULL: not known whether any is reached */
+	ar_control_drop_fn *drop_worker; /* NULL: none has a connection */
+	void *drop_arg;
 	bool is_draining; /* no work is begun any more */
 	size_t held; /* bytes that commands under way, which begin work, have brought */
 	struct ar_list notes; /* struct ar_note (audit.c) that could not be written yet */
@@ -210,6 +213,14 @@ void ar_workspace_refuse_unknown(struct ar_call *c); /* as one of another tenant
 /* workspace/inspect.c: the write of the call, with what the files of the workspace bring now. */
 void ar_workspace_trust(struct ar_call *c);
 
+/* worker/commands.c: the same of a command about workers; and the answers that carry what no fact may. */
+bool ar_worker_is_command(enum ar_command command);
+void ar_worker_write(struct ar_call *c);
+void ar_worker_refuse_unknown(struct ar_call *c); /* as one of another tenant */
+void ar_worker_created(struct ar_call *c, struct ar_str reply);
+void ar_worker_enrolled(struct ar_call *c, struct ar_str reply);
+void ar_worker_removed(struct ar_call *c, struct ar_str reply);
+
 /* query_*.c */
 ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessions, ar_query_list_tasks,
 	ar_query_get_task, ar_query_read_output, ar_query_explain, ar_query_list_actions,
@@ -217,6 +228,6 @@ ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessio
 	ar_query_list_tokens, ar_query_rotate_token, ar_query_revoke_token, ar_query_get_settings,
 	ar_query_list_audit, ar_query_list_artifacts, ar_query_get_artifact, ar_query_list_workspaces,
 	ar_query_get_workspace, ar_query_inspect_workspace, ar_query_list_checkpoints,
-	ar_query_diff_checkpoints;
+	ar_query_diff_checkpoints, ar_query_get_worker, ar_query_list_workers;
 
 #endif

@@ -16,6 +16,7 @@ static void write_record(const struct ar_token *t, struct ar_jw *w)
 	ar_jw_mstr(w, "tenant", ar_str_from(t->tenant));
 	ar_jw_mstr(w, "name", ar_str_from(t->name));
 	ar_jw_mstr(w, "owner", ar_str_from(t->owner));
+	ar_jw_mstr(w, "workerId", ar_str_from(t->worker));
 	ar_jw_key(w, "scopes");
 	ar_scopes_write(t->rights, w);
 	ar_jw_mtime(w, "createdAt", t->created);

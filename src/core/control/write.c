@@ -2,6 +2,7 @@
 #include "audit/trail.h"
 #include "control_priv.h"
 #include "tenant.h"
+#include "worker/worker.h"
 #include "workspace/workspace.h"
 
 #include <string.h>
@@ -25,6 +26,8 @@ static void mint_key(const struct ar_call *c, struct ar_str session_key)
 
 	if (c->command == AR_CMD_CREATE_WORKSPACE)
 		ar_workspace_mint(tenant, AR_STR_NONE, (char *)session_key.p);
+	else if (c->command == AR_CMD_CREATE_WORKER)
+		ar_worker_mint(tenant, AR_STR_NONE, (char *)session_key.p);
 	else
 		ar_tenant_mint(tenant, (char *)session_key.p);
 }
@@ -127,6 +130,15 @@ static enum ar_status session_key_of_workspace(const struct ar_target_desc *how,
 	return ar_refuse(err, how->error, "%s", AR_NO_WORKSPACE);
 }
 
+static enum ar_status session_key_of_worker(const struct ar_target_desc *how, struct ar_str id,
+					    struct target *t, struct ar_error *err)
+{
+	t->session_key = ar_worker_key_in(id);
+	if (!ar_str_absent(t->session_key))
+		return AR_OK;
+	return ar_refuse(err, how->error, "%s", AR_NO_WORKER);
+}
+
 /* An id of the caller's own names the session, too. */
 static enum ar_status session_key_of_task(const struct ar_target_desc *how, struct ar_str id,
 					  struct target *t, struct ar_error *err)
@@ -144,6 +156,7 @@ static session_key_fn *const session_key_by_target[] = {
 	[AR_TARGET_SESSION] = session_key_of_session, [AR_TARGET_ANY] = session_key_of_any,
 	[AR_TARGET_ACTION] = session_key_of_action,   [AR_TARGET_PROCESS] = session_key_of_process,
 	[AR_TARGET_TASK] = session_key_of_task,	      [AR_TARGET_WORKSPACE] = session_key_of_workspace,
+	[AR_TARGET_WORKER] = session_key_of_worker,
 };
 
 /* The first member that is there; where any of several will do, the first that says
@@ -200,6 +213,29 @@ static enum ar_status target_create_workspace(struct ar_call *c, struct target *
 			"root is the absolute path of a folder, without '.', '..', repeated or final '/'");
 	ar_workspace_key(tenant, in->root, (char *)t->session_key.p);
 	return AR_OK;
+}
+
+static enum ar_status target_create_worker(struct ar_call *c, struct target *t,
+					   struct ar_error *err AR_UNUSED)
+{
+	const struct ar_cmd_create_worker_in *in = c->input;
+
+	set_key(c, t, "key", in->idempotency_key);
+	mint(c, t);
+	t->is_fresh = ar_str_absent(in->idempotency_key);
+	if (!t->is_fresh)
+		ar_worker_mint(ar_control_who(c->who)->tenant, in->idempotency_key, (char *)t->session_key.p);
+	return AR_OK;
+}
+
+/* The token that was shown names the worker. */
+static enum ar_status target_enrol_worker(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	t->session_key = ar_worker_key_in(ar_control_who(c->who)->worker);
+	if (!ar_str_absent(t->session_key))
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_NOT_AUTHORIZED,
+			 "enrol_worker needs the enrolment token of a worker, from create_worker");
 }
 
 static enum ar_status target_submit_turn(struct ar_call *c, struct target *t, struct ar_error *err)
@@ -361,8 +397,9 @@ static struct ar_hash input_hash(const struct ar_call *c)
 
 /* Writes that answer otherwise than with the decision's reply. */
 static void (*const particular[AR_CMD_COUNT])(struct ar_call *c, struct ar_str reply) = {
-	[AR_CMD_CONNECT_CHANNEL] = ar_channel_connected,
-	[AR_CMD_RECONNECT_CHANNEL] = ar_channel_reconnected,
+	[AR_CMD_CONNECT_CHANNEL] = ar_channel_connected, [AR_CMD_RECONNECT_CHANNEL] = ar_channel_reconnected,
+	[AR_CMD_CREATE_WORKER] = ar_worker_created,	 [AR_CMD_ENROL_WORKER] = ar_worker_enrolled,
+	[AR_CMD_REMOVE_WORKER] = ar_worker_removed,
 };
 
 static void answered(struct ar_engine_request *r)
@@ -441,7 +478,8 @@ void ar_call_write(struct ar_call *c)
 			       "the home session of a tenant is written by the runtime alone");
 		return;
 	}
-	if (ar_key_is_reserved(t.session_key) && !ar_workspace_is_command(c->command)) {
+	if (ar_key_is_reserved(t.session_key) && !ar_workspace_is_command(c->command) &&
+	    !ar_worker_is_command(c->command)) {
 		ar_call_no_session(c);
 		return;
 	}
@@ -458,6 +496,8 @@ void ar_call_write(struct ar_call *c)
 	r->audit = ar_trail_of_call(c);
 	if (ar_workspace_is_command(c->command))
 		ar_workspace_write(c);
+	else if (ar_worker_is_command(c->command))
+		ar_worker_write(c);
 	else if (t.is_fresh)
 		ar_call_send_bound(c);
 	else if (is_home)

@@ -6,7 +6,7 @@
 
 #define ROW_ROOM 2000 /* bytes that most records stay below: one allocation instead of six */
 
-/* The record of a task, or of the session or workspace when none is named. */
+/* The record of a task, or of the session, workspace or worker when none is named. */
 static struct ar_str render(struct ar_arena *a, const struct ar_session *s, struct ar_str task)
 {
 	struct ar_buf out = { 0 };
@@ -18,11 +18,20 @@ static struct ar_str render(struct ar_arena *a, const struct ar_session *s, stru
 		ar_projection_task(s, task, &w);
 	else if (s->own)
 		ar_projection_workspace(s, &w);
+	else if (s->own_worker)
+		ar_projection_worker(s, &w);
 	else
 		ar_projection_shell(s, &w);
 	text = ar_arena_str(a, ar_buf_str(&out));
 	ar_buf_fini(&out);
 	return text;
+}
+
+static struct ar_str status_of(const struct ar_session *s)
+{
+	if (s->own)
+		return ar_projection_workspace_status(s);
+	return s->own_worker ? ar_projection_worker_status(s) : ar_projection_status(s);
 }
 
 struct ar_store_session_row ar_index_session(const struct ar_session *s, struct ar_arena *a)
@@ -33,8 +42,7 @@ struct ar_store_session_row ar_index_session(const struct ar_session *s, struct 
 					      .tenant = ar_session_tenant(s),
 					      .workspace = s->workspace,
 					      .account = s->account,
-					      .status = s->own ? ar_projection_workspace_status(s)
-							       : ar_projection_status(s),
+					      .status = status_of(s),
 					      .shell = render(a, s, AR_STR_NONE) };
 }
 

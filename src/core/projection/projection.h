@@ -65,6 +65,10 @@ int64_t ar_projection_checkpoint_page(const struct ar_session *s, const struct a
 void ar_projection_workspace(const struct ar_session *s, struct ar_jw *w);
 struct ar_str ar_projection_workspace_status(const struct ar_session *s);
 
+/* The same of the log of a worker (active, removed). */
+void ar_projection_worker(const struct ar_session *s, struct ar_jw *w);
+struct ar_str ar_projection_worker_status(const struct ar_session *s);
+
 /* queue_snapshot of one thread. */
 void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w);
 

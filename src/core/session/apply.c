@@ -489,6 +489,11 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_WORKSPACE_CREATED] = ar_apply_workspace_created,
 	[AR_EV_WORKSPACE_UPDATED] = ar_apply_workspace_updated,
 	[AR_EV_WORKSPACE_ARCHIVED] = ar_apply_workspace_archived,
+	[AR_EV_WORKER_CREATED] = ar_apply_worker_created,
+	[AR_EV_WORKER_ENROLLED] = ar_apply_worker_enrolled,
+	[AR_EV_WORKER_UPDATED] = ar_apply_worker_updated,
+	[AR_EV_WORKER_REMOVED] = ar_apply_worker_removed,
+	[AR_EV_WORKER_CHANGED] = ar_apply_worker_changed,
 };
 
 enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

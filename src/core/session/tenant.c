@@ -19,6 +19,8 @@
 const char ar_tenant_homes_end[AR_SESSION_KEY_LEN + 1] = "0000000000zzzzzzzzzzzzzzzz";
 const char ar_workspaces_above[AR_SESSION_KEY_LEN + 1] = "0000000000hzzzzzzzzzzzzzzz";
 const char ar_workspaces_below[AR_SESSION_KEY_LEN + 1] = "0000000000m000000000000000";
+const char ar_workers_above[AR_SESSION_KEY_LEN + 1] = "0000000000kzzzzzzzzzzzzzzz";
+const char ar_workers_below[AR_SESSION_KEY_LEN + 1] = "0000000000p000000000000000";
 
 bool ar_tenant_is_local(struct ar_str tenant)
 {
@@ -94,46 +96,78 @@ bool ar_key_is_reserved(struct ar_str session_key)
 	return version == WORKSPACE_VERSION || version == WORKER_VERSION;
 }
 
+bool ar_key_is_worker(struct ar_str session_key)
+{
+	return reserved_version(session_key) == WORKER_VERSION;
+}
+
+/* Of what a key is the log: the words that it is made from, the version that it has. */
+struct key_kind {
+	const char *text;
+	unsigned version;
+};
+
 /* No name of a tenant has a line end in it, so no two pairs give one text. */
-static void hash_key(const char *kind, struct ar_str tenant, struct ar_str value,
+static void hash_key(struct key_kind kind, struct ar_str tenant, struct ar_str value,
 		     char out[AR_SESSION_KEY_LEN])
 {
 	struct ar_buf text = { 0 };
 	struct ar_hash h;
 	uint8_t uuid[UUID];
 
-	ar_buf_addf(&text, "%s\n%.*s\n\n", kind, AR_STR_ARG(tenant));
+	ar_buf_addf(&text, "%s\n%.*s\n\n", kind.text, AR_STR_ARG(tenant));
 	ar_buf_adds(&text, value);
 	h = ar_hash_of(ar_buf_str(&text));
 	ar_buf_fini(&text);
 	memcpy(uuid, h.b, UUID);
-	encode_reserved(uuid, WORKSPACE_VERSION, out);
+	encode_reserved(uuid, kind.version, out);
 }
 
-void ar_workspace_key(struct ar_str tenant, struct ar_str root, char out[AR_SESSION_KEY_LEN])
-{
-	hash_key("workspace", tenant, root, out);
-}
-
-void ar_workspace_mint(struct ar_str tenant, struct ar_str idempotency_key, char out[AR_SESSION_KEY_LEN])
+static void mint(struct key_kind kind, struct ar_str tenant, struct ar_str idempotency_key,
+		 char out[AR_SESSION_KEY_LEN])
 {
 	uint8_t uuid[UUID];
 
 	if (!ar_str_absent(idempotency_key)) {
-		hash_key("workspace by key", tenant, idempotency_key, out);
+		hash_key(kind, tenant, idempotency_key, out);
 		return;
 	}
 	ar_hash_draw(uuid, sizeof(uuid));
-	encode_reserved(uuid, WORKSPACE_VERSION, out);
+	encode_reserved(uuid, kind.version, out);
+}
+
+static struct ar_str key_in(struct ar_str id, struct ar_str prefix, unsigned version)
+{
+	struct ar_str key = ar_id_session_key(id);
+
+	if (ar_str_absent(key) || !ar_str_starts(id, prefix) || id.len != AR_SESSION_KEY_LEN + prefix.len)
+		return AR_STR_NONE;
+	return reserved_version(key) == version ? key : AR_STR_NONE;
+}
+
+void ar_workspace_key(struct ar_str tenant, struct ar_str root, char out[AR_SESSION_KEY_LEN])
+{
+	hash_key((struct key_kind){ "workspace", WORKSPACE_VERSION }, tenant, root, out);
+}
+
+void ar_workspace_mint(struct ar_str tenant, struct ar_str idempotency_key, char out[AR_SESSION_KEY_LEN])
+{
+	mint((struct key_kind){ "workspace by key", WORKSPACE_VERSION }, tenant, idempotency_key, out);
 }
 
 struct ar_str ar_workspace_key_in(struct ar_str id)
 {
-	struct ar_str key = ar_id_session_key(id);
+	return key_in(id, AR_STR("ws_"), WORKSPACE_VERSION);
+}
 
-	if (ar_str_absent(key) || !ar_str_starts(id, AR_STR("ws_")) || id.len != AR_SESSION_KEY_LEN + 3)
-		return AR_STR_NONE;
-	return reserved_version(key) == WORKSPACE_VERSION ? key : AR_STR_NONE;
+void ar_worker_mint(struct ar_str tenant, struct ar_str idempotency_key, char out[AR_SESSION_KEY_LEN])
+{
+	mint((struct key_kind){ "worker by key", WORKER_VERSION }, tenant, idempotency_key, out);
+}
+
+struct ar_str ar_worker_key_in(struct ar_str id)
+{
+	return key_in(id, AR_STR("wk_"), WORKER_VERSION);
 }
 
 bool ar_tenant_is_home(struct ar_str tenant, struct ar_str session_key)

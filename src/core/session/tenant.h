@@ -6,7 +6,7 @@
  * eleventh character); those that a caller names also end in the tenant's mark. Those of
  * AR_TENANT_LOCAL have any other version. What has a key of the first millisecond of 1970 is the
  * runtime's own, made by it alone: with version 7 the home of a tenant, with version 9 the log of a
- * workspace; version 10 is kept for workers. Pure. */
+ * workspace, with version 10 the log of a worker. Pure. */
 #ifndef AR_SESSION_TENANT_H
 #define AR_SESSION_TENANT_H
 
@@ -51,5 +51,11 @@ struct ar_str ar_workspace_key_in(struct ar_str id);
 
 /* Between these two, exclusive, are the keys of all workspaces. */
 extern const char ar_workspaces_below[AR_SESSION_KEY_LEN + 1], ar_workspaces_above[AR_SESSION_KEY_LEN + 1];
+
+/* The same of workers: wk_ and 26 characters. */
+void ar_worker_mint(struct ar_str tenant, struct ar_str idempotency_key, char out[AR_SESSION_KEY_LEN]);
+struct ar_str ar_worker_key_in(struct ar_str id);
+bool ar_key_is_worker(struct ar_str session_key);
+extern const char ar_workers_below[AR_SESSION_KEY_LEN + 1], ar_workers_above[AR_SESSION_KEY_LEN + 1];
 
 #endif

@@ -71,7 +71,7 @@ bool ar_http_request_read_principal(struct ar_http_request *req, struct ar_princ
 {
 	struct ar_str text;
 	struct ar_json v;
-	int64_t rights;
+	int64_t rights, mark;
 
 	*ret = (struct ar_principal){ 0 };
 	if (ar_str_absent(req->head->principal) ||
@@ -83,6 +83,10 @@ bool ar_http_request_read_principal(struct ar_http_request *req, struct ar_princ
 		return false;
 	ar_json_str(ar_json_get(v, "person"), &ret->person);
 	ar_json_str(ar_json_get(v, "token"), &ret->token);
+	ar_json_str(ar_json_get(v, "worker"), &ret->worker);
+	ar_json_bool(ar_json_get(v, "enrolment"), &ret->is_enrolment);
+	if (ar_json_i64(ar_json_get(v, "mark"), &mark))
+		ret->mark = (uint64_t)mark;
 	req->forwarded_from = ar_control_read_origin(v, &req->pool);
 	ret->rights = (unsigned)rights & AR_RIGHT_ALL;
 	return !ar_str_empty(ret->tenant) && !ar_str_empty(ret->actor);
@@ -107,6 +111,11 @@ void ar_principal_write_header(const struct ar_principal *who, const struct ar_c
 	ar_jw_mstr(&w, "actor", who->actor);
 	ar_jw_mstr(&w, "person", who->person);
 	ar_jw_mstr(&w, "token", who->token);
+	if (!ar_str_absent(who->worker)) { /* what enrol_worker needs; nobody else's mark leaves the node */
+		ar_jw_mstr(&w, "worker", who->worker);
+		ar_jw_mbool(&w, "enrolment", who->is_enrolment);
+		ar_jw_mint(&w, "mark", (int64_t)who->mark);
+	}
 	ar_jw_mint(&w, "rights", who->rights);
 	ar_control_write_origin(&w, from);
 	ar_jw_close(&w);

@@ -119,6 +119,44 @@ static void test_workspaces_are_among_themselves(void **state AR_UNUSED)
 	}
 }
 
+static void test_workers_are_among_themselves(void **state AR_UNUSED)
+{
+	char key[AR_SESSION_KEY_LEN], other[AR_SESSION_KEY_LEN];
+
+	for (int i = 0; i < 100; i++) {
+		ar_worker_mint(AR_STR("acme"), AR_STR_NONE, key);
+		assert_true(key[10] == 'm' || key[10] == 'n');
+		assert_true(memcmp(key, ar_workers_above, AR_SESSION_KEY_LEN) > 0);
+		assert_true(memcmp(key, ar_workers_below, AR_SESSION_KEY_LEN) < 0);
+		assert_true(memcmp(key, ar_workspaces_below, AR_SESSION_KEY_LEN) > 0);
+		assert_true(memcmp(key, ar_tenant_homes_end, AR_SESSION_KEY_LEN) < 0);
+		assert_true(ar_key_is_worker(session_key_of(key)));
+		assert_false(ar_tenant_may_name(AR_STR("acme"), session_key_of(key)));
+	}
+	ar_worker_mint(AR_STR("acme"), AR_STR("k"), key);
+	assert_memory_equal(key, "0000000000mk99jjtsx4svwj7z",
+			    AR_SESSION_KEY_LEN); /* stored: never another */
+	ar_worker_mint(AR_STR("zeta"), AR_STR("k"), other);
+	assert_memory_not_equal(key, other, AR_SESSION_KEY_LEN);
+	ar_workspace_mint(AR_STR("acme"), AR_STR("k"), other);
+	assert_false(ar_key_is_worker(session_key_of(other)));
+}
+
+static void test_ids_of_workers_and_workspaces_are_not_mixed_up(void **state AR_UNUSED)
+{
+	struct ar_arena a = { 0 };
+	char key[AR_SESSION_KEY_LEN];
+
+	ar_worker_mint(AR_STR("acme"), AR_STR("k"), key);
+	assert_true(ar_str_eq(ar_worker_key_in(ar_arena_fmt(&a, "wk_%.26s", key)), session_key_of(key)));
+	assert_true(ar_str_absent(ar_worker_key_in(ar_arena_fmt(&a, "ws_%.26s", key))));
+	assert_true(ar_str_absent(ar_worker_key_in(ar_arena_fmt(&a, "wk_%.26s_1", key))));
+	assert_true(ar_str_absent(ar_workspace_key_in(ar_arena_fmt(&a, "ws_%.26s", key))));
+	ar_workspace_mint(AR_STR("acme"), AR_STR("k"), key);
+	assert_true(ar_str_absent(ar_worker_key_in(ar_arena_fmt(&a, "wk_%.26s", key))));
+	ar_arena_fini(&a);
+}
+
 static void test_callers_cannot_choose_reserved_keys(void **state AR_UNUSED)
 {
 	char key[AR_SESSION_KEY_LEN];
@@ -155,6 +193,8 @@ int main(void)
 		cmocka_unit_test(test_a_workspace_is_not_a_home),
 		cmocka_unit_test(test_the_same_folder_has_the_same_workspace),
 		cmocka_unit_test(test_workspaces_are_among_themselves),
+		cmocka_unit_test(test_workers_are_among_themselves),
+		cmocka_unit_test(test_ids_of_workers_and_workspaces_are_not_mixed_up),
 		cmocka_unit_test(test_callers_cannot_choose_reserved_keys),
 		cmocka_unit_test(test_ids_of_workspaces),
 	};

@@ -114,6 +114,8 @@ export interface TokenRecord {
   name: string;
   /** Person who uses it; absent for a token from before owners were kept. */
   owner?: string;
+  /** Worker that it is of; it connects that worker and calls nothing. */
+  workerId?: string;
   /** Its scopes. */
   scopes: string[];
   /** When it was made. */
@@ -910,6 +912,8 @@ export interface WorkspaceRecord {
   kind: "folder" | "managed";
   /** Absolute path of the folder. */
   root: string;
+  /** Worker that has the folder; absent: the server itself. */
+  worker?: string;
   /** Whether sessions may use it. */
   status: "active" | "archived";
   /** Whether what its files bring (instructions) is used; without it, untrusted. */
@@ -939,6 +943,8 @@ export interface WorkspaceBinding {
   version: number;
   /** Absolute path of the folder that the session works in. */
   folder: string;
+  /** Worker that has the folder; absent: the server itself. */
+  worker?: string;
   /** True: what the files of the workspace bring is used. */
   trusted?: boolean;
   [extra: string]: unknown;
@@ -1013,6 +1019,69 @@ export interface FileChange {
   path: string;
   /** How. */
   change: "added" | "changed" | "deleted";
+  [extra: string]: unknown;
+}
+
+/** A worker: a machine that holds workspaces and runs their calls. */
+export interface WorkerRecord {
+  /** The worker. */
+  workerId: string;
+  /** Tenant whose workspaces it may hold. */
+  tenant: string;
+  /** Person or actor that created it. */
+  createdBy: string;
+  /** Name to show. */
+  name: string;
+  /** Labels that the operator gave it. */
+  labels?: Record<string, unknown>;
+  /** Labels that the machine gave at its enrolment. */
+  ownLabels?: Record<string, unknown>;
+  /** What the machine said of itself at its enrolment. */
+  info?: Record<string, unknown>;
+  /** Whether it may connect. */
+  status: "active" | "removed";
+  /** True: the operator lets it begin no calls. */
+  draining: boolean;
+  /** When it was enrolled; absent: it was not yet. */
+  enrolledAt?: string;
+  /** Counts its changes. */
+  version: number;
+  /** When it was created. */
+  createdAt: string;
+  /** When it last changed. */
+  updatedAt: string;
+  /** In lists: newest fact of its log that this shows. */
+  asOfSequence?: number;
+  [extra: string]: unknown;
+}
+
+/** What a node knows of a worker now. */
+export interface WorkerLive {
+  /** Whether it is reached; unknown: this node has no workers. */
+  state: WorkerReach;
+  /** When it was last heard of; absent: not since this node started. */
+  lastSeenAt?: string;
+  /** Version of its program. */
+  version?: string;
+  /** What it can enforce: kernel, sandbox profiles. */
+  capabilities?: Record<string, unknown>;
+  /** True: it begins no calls, by its own wish or the operator's. */
+  draining?: boolean;
+  /** Calls that it has. */
+  openCalls?: number;
+  [extra: string]: unknown;
+}
+
+/** How a session found its worker. */
+export interface WorkerSight {
+  /** The worker. */
+  workerId: string;
+  /** Whether it is reached. */
+  state: WorkerReach;
+  /** True: it begins no calls. */
+  draining: boolean;
+  /** When it was last heard of; absent: not known. */
+  lastSeenAt?: string;
   [extra: string]: unknown;
 }
 
@@ -1893,3 +1962,6 @@ export type WorkspaceTrust = "untrusted" | "trusted";
 
 /** What a file of a workspace is for. */
 export type WorkspaceItemKind = "instructions" | "mcp_servers" | "skill";
+
+/** Whether a worker is reached: connected; stale: silent, its lease has not ended; lost: its lease ended while it had calls; away: not connected. */
+export type WorkerReach = "away" | "connected" | "stale" | "lost" | "unknown";

@@ -259,7 +259,11 @@ export type ErrorCode =
   /** The workspace is archived and takes no work; use another. */
   | "workspace_archived"
   /** No checkpoint has this id, it could not be made, or it is no longer kept; list the checkpoints of the session. */
-  | "checkpoint_not_found";
+  | "checkpoint_not_found"
+  /** No worker has this id; list the workers or create one. */
+  | "worker_not_found"
+  /** The worker was removed; use another. */
+  | "worker_removed";
 
 /** Whether the same call may succeed later, and the status that HTTP gives it, by code. */
 export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; readonly retryable: boolean } } = {
@@ -392,4 +396,6 @@ export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; reado
   workspace_not_found: { http: 404, retryable: false },
   workspace_archived: { http: 409, retryable: false },
   checkpoint_not_found: { http: 404, retryable: false },
+  worker_not_found: { http: 404, retryable: false },
+  worker_removed: { http: 409, retryable: false },
 };

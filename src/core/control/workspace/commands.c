@@ -153,7 +153,7 @@ void ar_query_list_workspaces(struct ar_call *c)
 	const struct ar_cmd_list_workspaces_in *in = c->input;
 	struct ar_store_sessions *wanted = &c->work->sessions;
 
-	if (!ar_str_absent(in->cursor) && !ar_key_is_reserved(in->cursor)) {
+	if (!ar_str_absent(in->cursor) && (!ar_key_is_reserved(in->cursor) || ar_key_is_worker(in->cursor))) {
 		ar_call_refuse(c, AR_ERR_INVALID_CURSOR, "cursor must be the nextCursor of an earlier reply");
 		return;
 	}
