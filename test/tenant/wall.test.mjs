@@ -24,6 +24,7 @@ const CHOSEN = { create_session: ['workspaceId'], submit_turn: ['turnId', 'taskI
 
 function idFor(command, name, ids) {
 	if (CHOSEN[command]?.includes(name)) return undefined;
+	if (command === 'create_workspace' && name === 'worker') return ids.workerId;
 	if (NAMED[name]) return ids[NAMED[name]];
 	return INNER[name] ? `${INNER[name]}_${ids.core}_1` : undefined;
 }

@@ -1,12 +1,12 @@
 // Workers as records: created with a token that enrols once, found by their tenant, drained, removed; and what the token of a worker may do: nothing but be one.
 import assert from 'node:assert/strict';
-import { realpathSync } from 'node:fs';
+import { readdirSync, realpathSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { call, newFolder, ok, refused, request, world } from '../lib/runtime.mjs';
 import { validateEvent } from '../lib/schemas.mjs';
 import { commands } from '../tenant/tenants.mjs';
 
-let w, acme;
+let w, acme, dir;
 
 /** One call with a token. */
 async function as(token, command, input = {}) {
@@ -21,7 +21,8 @@ async function factsOf(workerId) {
 }
 
 before(async () => {
-	w = await world({ config: { 'workspaces.dir': realpathSync(newFolder()) } });
+	dir = realpathSync(newFolder());
+	w = await world({ config: { 'workspaces.dir': dir } });
 	({ token: acme } = await ok(w.rt, 'create_token', { tenant: 'acme', name: 'acme', scopes: ['admin'] }));
 });
 
@@ -151,6 +152,20 @@ test('the tokens of workers are listed by their worker, and not rotated', async 
 	assert.deepEqual(record.scopes, ['worker']);
 	await refused(w.rt, 'not_authorized', 'rotate_token', { tokenId: record.tokenId });
 	assert.equal((await ok(w.rt, 'revoke_token', { tokenId: record.tokenId })).result, 'revoked');
+});
+
+test('a workspace is made on a worker of its own tenant, by the worker: never in a folder of the server', async () => {
+	const { worker } = await ok(w.rt, 'create_worker', { name: 'holder' });
+	const theirs = (await as(acme, 'create_worker', { name: 'theirs' })).body.worker;
+	await refused(w.rt, 'worker_not_found', 'create_workspace', { worker: theirs.workerId });
+	await refused(w.rt, 'worker_not_found', 'create_workspace', { worker: 'wk_x' });
+	await refused(w.rt, 'worker_not_found', 'create_workspace', { worker: worker.workerId.replace('wk_', 'ws_') });
+	await refused(w.rt, 'invalid_input', 'create_workspace', { worker: worker.workerId, root: '/srv' });
+	const count = readdirSync(dir, { recursive: true }).length;
+	await refused(w.rt, 'unavailable', 'create_workspace', { worker: worker.workerId });
+	assert.equal(readdirSync(dir, { recursive: true }).length, count);
+	await ok(w.rt, 'remove_worker', { workerId: worker.workerId });
+	await refused(w.rt, 'worker_removed', 'create_workspace', { worker: worker.workerId });
 });
 
 test('labels are few, short and texts', async () => {

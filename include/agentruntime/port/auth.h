@@ -37,12 +37,12 @@ struct ar_principal {
 	/* What limits count by: id of the token, subject of the JWT; absent: the operator, to whom none
 	 * apply */
 	struct ar_str token;
-	/* wk_...: it is this worker, and no command but enrol_worker is for it; absent: it is none */
-	struct ar_str worker;
-	bool is_enrolment; /* with worker: it may enrol, and do nothing else */
 	unsigned rights; /* of enum ar_right */
 	ar_usec until; /* wall clock: what was shown ends then; 0: not by itself */
 	uint64_t mark; /* the adapter's: which secret of the token was shown */
+	/* wk_...: it is this worker, and no command but enrol_worker is for it; absent: it is none */
+	struct ar_str worker;
+	bool is_enrolment; /* with worker: it may enrol, and do nothing else */
 };
 
 /* Whether it is the operator of this machine, who may also act for other tenants. */

@@ -209,9 +209,14 @@ void ar_list_answer(struct ar_store_op *op, const char *name); /* the call of ar
 bool ar_workspace_is_command(enum ar_command command);
 void ar_workspace_write(struct ar_call *c);
 void ar_workspace_refuse_unknown(struct ar_call *c); /* as one of another tenant */
+void ar_workspace_make(struct ar_call *c,
+		       const struct ar_shape_worker_record *worker); /* there; NULL: on this machine */
 
 /* workspace/inspect.c: the write of the call, with what the files of the workspace bring now. */
 void ar_workspace_trust(struct ar_call *c);
+
+/* worker/place.c: a workspace is to be made on the worker of that id: goes on with ar_workspace_make(). */
+void ar_worker_find_for(struct ar_call *c, struct ar_str id);
 
 /* worker/commands.c: the same of a command about workers; and the answers that carry what no fact may. */
 bool ar_worker_is_command(enum ar_command command);

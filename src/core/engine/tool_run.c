@@ -282,6 +282,7 @@ static void on_process(struct ar_tool_call *c, const struct ar_process_spec *wan
 	spec.session_id = c->session_id;
 	spec.call_id = c->tool_call_id;
 	spec.workspace = c->workspace;
+	spec.worker = c->worker;
 	spec.is_apart = ar_session_is_apart(&r->live->state, r->live->engine->o.policy);
 	r->is_without_host = !r->live->engine->o.processes;
 	ar_process_launch(r->live, r->id, &spec);
@@ -413,6 +414,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 					 .thread_id = ar_arena_str(a, turn->thread),
 					 .turn_id = ar_arena_str(a, turn->id),
 					 .tool_call_id = r->id,
+					 .worker = ar_arena_str(a, ar_session_worker(&l->state)),
 					 .operation_id = ar_arena_str(a, call->permission),
 					 .account = ar_arena_str(a, l->state.account),
 					 .workspace =

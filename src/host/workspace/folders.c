@@ -185,6 +185,12 @@ void ar_host_folders_find(void *folders, struct ar_folder_request *r)
 	struct ar_host_folders *f = folders;
 	struct lookup *l;
 
+	if (!ar_str_absent(r->worker)) { /* never a folder of this machine in its place */
+		r->status = ar_refuse(&r->err, AR_ERR_UNAVAILABLE, "worker %.*s is not connected",
+				      AR_STR_ARG(r->worker));
+		r->done(r);
+		return;
+	}
 	if (ar_str_absent(f->dir)) {
 		r->status = ar_refuse(&r->err, AR_ERR_UNAVAILABLE,
 				      "this server has no workspaces; set workspaces.dir and start it again");

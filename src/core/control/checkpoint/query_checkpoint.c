@@ -162,6 +162,7 @@ static void on_session(struct ar_engine_view *v, const struct ar_session *s, con
 	cmp->run.tenant = ar_arena_str(&c->arena, ar_session_tenant(s));
 	cmp->run.workspace_id = ar_arena_str(&c->arena, s->bound->workspace_id);
 	cmp->run.folder = ar_arena_str(&c->arena, s->bound->folder);
+	cmp->run.worker = ar_arena_str(&c->arena, s->bound->worker);
 	cmp->run.session_id = ar_arena_str(&c->arena, s->id);
 	cmp->run.deadline = ar_engine_now(c->control->engine) + DIFF_TIME;
 	cmp->run.on_done = on_diff;

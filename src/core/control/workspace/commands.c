@@ -18,6 +18,8 @@ void ar_workspace_refuse_unknown(struct ar_call *c)
 
 /* ---- create_workspace ---- */
 
+#define AR_FOLDER_MAX 4096 /* bytes of a path, as the catalogue has it */
+
 struct ar_workspace_making {
 	struct ar_call *call;
 	struct ar_folder_request request;
@@ -58,33 +60,54 @@ static void on_folder(struct ar_folder_request *r)
 		ar_call_fail(c, &r->err);
 		return;
 	}
-	m->folder = (struct ar_workspace_folder){ .root = r->folder, .is_managed = ar_str_absent(r->root) };
+	if (m->folder.worker && (r->folder.len > AR_FOLDER_MAX || !ar_str_is_plain_path(r->folder))) {
+		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "the worker named no folder");
+		return;
+	}
+	m->folder.root = r->folder;
+	m->folder.is_managed = ar_str_absent(r->root);
 	c->work->write.input.command.folder = &m->folder;
 	ar_call_send(c);
 }
 
-static void create(struct ar_call *c)
+void ar_workspace_make(struct ar_call *c, const struct ar_shape_worker_record *worker)
 {
 	const struct ar_cmd_create_workspace_in *in = c->input;
 	struct ar_workspace_making *m = ar_arena_alloc(&c->arena, sizeof(*m));
-	struct ar_error err = { 0 };
 
-	if (!ar_str_absent(in->root) && check_namer(c, &err) != AR_OK) {
-		ar_call_fail(c, &err);
-		return;
-	}
 	if (!c->control->find_folder) {
 		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "this runtime has no folders for workspaces");
 		return;
 	}
 	m->call = c;
+	m->folder.worker = worker;
+	if (worker && worker->status != AR_WORKER_RECORD_STATUS_ACTIVE) {
+		m->folder.is_managed = true; /* refused by the decision, unless it is a repeat */
+		c->work->write.input.command.folder = &m->folder;
+		ar_call_send(c);
+		return;
+	}
 	m->request = (struct ar_folder_request){ .root = in->root,
 						 .person = ar_control_who(c->who)->person,
 						 .home = ar_control_home(c->who, &c->arena),
 						 .key = c->work->write.session,
+						 .worker = worker ? worker->worker_id : AR_STR_NONE,
 						 .arena = &c->arena,
 						 .done = on_folder };
 	c->control->find_folder(c->control->folder_arg, &m->request);
+}
+
+static void create(struct ar_call *c)
+{
+	const struct ar_cmd_create_workspace_in *in = c->input;
+	struct ar_error err = { 0 };
+
+	if (!ar_str_absent(in->worker))
+		ar_worker_find_for(c, in->worker);
+	else if (!ar_str_absent(in->root) && check_namer(c, &err) != AR_OK)
+		ar_call_fail(c, &err);
+	else
+		ar_workspace_make(c, NULL);
 }
 
 void ar_workspace_write(struct ar_call *c)

@@ -23,7 +23,9 @@ static void start_look(struct ar_call *c, const struct ar_shape_workspace_record
 	struct look *l = ar_arena_alloc(&c->arena, sizeof(*l));
 
 	*l = (struct look){ .call = c,
-			    .run = { .folder = ar_arena_str(&c->arena, r->root), .on_done = on_done },
+			    .run = { .folder = ar_arena_str(&c->arena, r->root),
+				     .worker = ar_arena_str(&c->arena, r->worker),
+				     .on_done = on_done },
 			    .workspace = ar_arena_str(&c->arena, r->workspace_id),
 			    .trust = r->trust ? r->trust : AR_WORKSPACE_TRUST_UNTRUSTED };
 	c->control->inspector->v->start(c->control->inspector, &l->run);

@@ -123,6 +123,7 @@ void ar_checkpoint_plan(struct ar_live *l, const struct ar_effect_checkpoint *ef
 					     .tenant = ar_arena_str(a, ar_session_tenant(s)),
 					     .workspace_id = ar_arena_str(a, s->bound->workspace_id),
 					     .folder = ar_arena_str(a, s->bound->folder),
+					     .worker = ar_arena_str(a, s->bound->worker),
 					     .session_id = ar_arena_str(a, s->id),
 					     .from = ar_arena_str(a, effect->from),
 					     .to = ar_arena_str(a, effect->tree),

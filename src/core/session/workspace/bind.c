@@ -38,6 +38,7 @@ void ar_decide_bind(struct ar_decision *d)
 								.workspace_id = record->workspace_id,
 								.version = record->version,
 								.folder = record->root,
+								.worker = record->worker,
 								.trusted = { is_trusted, is_trusted } } });
 }
 

@@ -28,6 +28,9 @@ static enum ar_status check_root(const struct ar_decision *d, struct ar_error *e
 	const struct ar_cmd_create_workspace_in *in = d->input->command.args;
 	const struct ar_workspace_folder *folder = d->input->command.folder;
 
+	if (folder->worker && folder->worker->status != AR_WORKER_RECORD_STATUS_ACTIVE)
+		return ar_refuse(err, AR_ERR_WORKER_REMOVED, "worker %.*s was removed; use another",
+				 AR_STR_ARG(folder->worker->worker_id));
 	if (folder->is_managed || ar_str_eq(in->root, folder->root))
 		return AR_OK;
 	return ar_refuse(
@@ -54,6 +57,7 @@ static void emit_created(struct ar_decision *d)
 		.kind = folder->is_managed ? AR_WORKSPACE_RECORD_KIND_MANAGED
 					   : AR_WORKSPACE_RECORD_KIND_FOLDER,
 		.root = folder->root,
+		.worker = folder->worker ? folder->worker->worker_id : AR_STR_NONE,
 		.status = AR_WORKSPACE_RECORD_STATUS_ACTIVE,
 		.trust = AR_WORKSPACE_TRUST_UNTRUSTED,
 		.version = 1,

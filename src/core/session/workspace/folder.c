@@ -23,6 +23,11 @@ struct ar_str ar_session_folder(const struct ar_session *s, const struct ar_poli
 	return admits(policy, s->tenant) ? policy->workspace : AR_STR_NONE;
 }
 
+struct ar_str ar_session_worker(const struct ar_session *s)
+{
+	return s->bound ? s->bound->worker : AR_STR_NONE;
+}
+
 bool ar_decide_is_admitted(const struct ar_decision *d)
 {
 	if (d->session->head > 0)

@@ -11,6 +11,7 @@
 struct ar_workspace_folder {
 	struct ar_str root; /* absolute, no link on it */
 	bool is_managed; /* the runtime made it */
+	const struct ar_shape_worker_record *worker; /* that has it; NULL: this machine */
 };
 
 #endif

@@ -53,6 +53,17 @@ static void a_session_is_bound_before_its_thread(void **state)
 	assert_true(ar_str_is(ar_session_folder(&d->session, &d->policy), "/srv/shop"));
 }
 
+static void the_worker_of_a_workspace_goes_with_it(void **state)
+{
+	struct desk *d = *state;
+	struct ar_shape_workspace_record far = shop;
+
+	far.worker = AR_STR("wk_1");
+	assert_int_equal(create(d, WS, &far), AR_OK);
+	desk_expect_payload(d, AR_EV_WORKSPACE_BOUND, "\"folder\":\"/srv/shop\",\"worker\":\"wk_1\"}}");
+	assert_true(ar_str_is(ar_session_worker(&d->session), "wk_1"));
+}
+
 static void a_turn_that_makes_a_session_binds_it(void **state)
 {
 	struct desk *d = *state;
@@ -197,6 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_session_is_bound_before_its_thread),
+		TEST(the_worker_of_a_workspace_goes_with_it),
 		TEST(a_turn_that_makes_a_session_binds_it),
 		cmocka_unit_test(a_word_stays_a_word),
 		TEST(what_cannot_be_had_is_refused),

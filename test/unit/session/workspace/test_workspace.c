@@ -65,7 +65,8 @@ static void test_names(void **state)
 	struct desk *d = *state;
 
 	assert_int_equal(create(d, (struct ar_cmd_create_workspace_in){ .name = AR_STR("") },
-				(struct ar_workspace_folder){ AR_STR("/w/files"), true }),
+				(struct ar_workspace_folder){ .root = AR_STR("/w/files"),
+							      .is_managed = true }),
 			 AR_OK);
 	assert_true(
 		ar_str_starts(d->session.own->name, AR_STR("ws_"))); /* no folder of a person to call it by */
