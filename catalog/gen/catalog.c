@@ -1249,7 +1249,7 @@ const struct ar_struct_desc ar_shape_interrupt_effect_desc = { ar_shape_interrup
 
 static const struct ar_field_desc ar_shape_open_question_fields[] = {
 	{ "kind", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_open_question, kind), NULL, { 0, false },
-	  "What it is: action.", NULL },
+	  "What it is: action, worker.", NULL },
 	{ "id", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_open_question, id), NULL, { 0, false },
 	  "Its id.", NULL },
 };

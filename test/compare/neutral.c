@@ -37,7 +37,8 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 				      .missing = in->missing,
 				      .account = in->account,
 				      .person = in->person,
-				      .tenant = in->tenant };
+				      .tenant = in->tenant,
+				      .worker = in->worker };
 
 	switch (in->kind) {
 	case AR_IN_COMMAND:
@@ -87,6 +88,8 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 	case AR_IN_INSPECTED:
 		n.subject = in->inspected.turn;
 		n.body = in->inspected.found;
+		break;
+	case AR_IN_WORKER:
 		break;
 	}
 	return n;
@@ -149,6 +152,8 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 		in->inspected.turn = n->subject;
 		in->inspected.found = n->body;
 		break;
+	case AR_IN_WORKER:
+		break;
 	}
 }
 
@@ -161,7 +166,8 @@ struct ar_input ar_neutral_to_input(const struct ar_neutral_input *n, struct ar_
 			       .missing = n->missing,
 			       .account = n->account,
 			       .person = n->person,
-			       .tenant = n->tenant };
+			       .tenant = n->tenant,
+			       .worker = n->worker };
 
 	add_body(&in, n, a);
 	return in;

@@ -32,6 +32,7 @@ struct ar_neutral_input {
 	const struct ar_tool_result *result;
 	bool is_bystander;
 	const void *body; /* of the kinds that have just one pointer */
+	struct ar_worker_status worker;
 };
 
 struct ar_neutral_effect {

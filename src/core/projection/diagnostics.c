@@ -58,10 +58,22 @@ static void failed_tools(struct report *r, const struct ar_turn *turn)
 	}
 }
 
+/* A worker that is drained is not lost. */
+static void missed_worker(struct report *r, const struct ar_session *s, const struct ar_turn *turn)
+{
+	bool is_reached = !s->worker || s->worker->state == AR_WORKER_REACH_CONNECTED;
+
+	if (is_reached ||
+	    !(turn->waits_worker.v || turn->lost_worker.v || (turn->task && turn->task->stale.v)))
+		return;
+	add_finding(r, &(struct finding){ "lost_worker", "workerId", s->worker->worker_id, turn->id,
+					  r->thread->reason, s->worker->last_seen_at });
+}
+
 /* It goes on with resume_thread. Only a worker that was lost is called so. */
 static void stands_still(struct report *r, const struct ar_turn *turn)
 {
-	if (!turn->is_lost)
+	if (!turn->is_lost || turn->lost_worker.v)
 		return;
 	if (ar_str_is(r->thread->reason, AR_REASON_NO_CANDIDATE))
 		add_finding(r, &(struct finding){ "no_candidate", "turnId", turn->id, AR_STR_NONE,
@@ -143,6 +155,7 @@ void ar_projection_diagnostics(const struct ar_session *s, const struct ar_threa
 	pending_requests(&r, s);
 	if (newest) {
 		turn_state(&r, newest);
+		missed_worker(&r, s, newest);
 		failed_tools(&r, newest);
 		quota(&r, s, newest);
 	}

@@ -43,6 +43,8 @@ static struct ar_str turn_status(const struct ar_turn *turn)
 		return turn->outcome;
 	if (turn->task && turn->task->status == AR_TASK_WAITING)
 		return turn->task->waiting;
+	if (turn->task && (turn->task->stale.v || turn->lost_worker.v))
+		return turn->lost_worker.v ? AR_STR("lost") : AR_STR("stale");
 	return ar_str_from(ar_machine_state_name(AR_MACHINE_TURN, (int)turn->status));
 }
 

@@ -78,6 +78,8 @@ static ar_decide_fn *decision_for(const struct ar_input *in)
 		return ar_decide_repair;
 	case AR_IN_INSPECTED:
 		return ar_decide_inspected;
+	case AR_IN_WORKER:
+		return ar_decide_worker_changed;
 	}
 	return NULL;
 }

@@ -224,6 +224,7 @@ void ar_call_recovered(struct ar_decision *d, struct ar_turn *turn, struct ar_st
 bool ar_turn_only_waits(const struct ar_session *s,
 			const struct ar_turn *turn); /* for people or clients: no process carried it */
 void ar_decide_recover_calls(struct ar_decision *d, struct ar_turn *turn);
+void ar_decide_end_cut_calls(struct ar_decision *d, struct ar_turn *turn); /* the same; none begins yet */
 void ar_decide_rearm_calls(struct ar_decision *d, const struct ar_turn *turn); /* timers of what waits */
 
 /* decide_model.c */
@@ -248,6 +249,7 @@ ar_decide_fn ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_
 	ar_decide_hook_done, ar_decide_inspected, ar_decide_checkpoint_done, ar_decide_recover,
 	ar_decide_repair, ar_decide_budget_due, ar_decide_action_due, ar_decide_tool_asked,
 	ar_decide_process_ready, ar_decide_process_told, ar_decide_process_over, ar_decide_silence_due,
-	ar_decide_channel_followed, ar_decide_channel_gone, ar_decide_task_due, ar_decide_access;
+	ar_decide_channel_followed, ar_decide_channel_gone, ar_decide_task_due, ar_decide_access,
+	ar_decide_worker_changed;
 
 #endif

@@ -7,6 +7,7 @@
 #include "process.h"
 #include "provider.h"
 #include "tool.h"
+#include "worker.h"
 
 struct ar_policy;
 struct ar_workspace_folder; /* workspace/workspace.h */
@@ -33,6 +34,7 @@ enum ar_input_kind {
 	AR_IN_REPAIR, /* what is stored beside the log is written again, from the log */
 	AR_IN_INSPECTED, /* the files of a workspace were looked at for a turn */
 	AR_IN_CHECKPOINT_DONE, /* a checkpoint was made or restored, or could not be */
+	AR_IN_WORKER, /* the worker of the session was connected, went silent, was lost, is drained */
 };
 
 /* Output bytes of a step, in order: which kind, which of several, how many. */
@@ -182,6 +184,8 @@ struct ar_input {
 	struct ar_str account; /* who asks, the actor that facts name; absent: the runtime */
 	struct ar_str person; /* who stands behind it (port/auth.h); absent: not known */
 	struct ar_str tenant; /* whose session it would be; absent: AR_TENANT_LOCAL */
+	/* The worker that has the session's workspace, as it is now; state 0: none, or not known */
+	struct ar_worker_status worker;
 	union { /* by kind */
 		struct ar_input_command command;
 		struct {

@@ -148,7 +148,8 @@ bool ar_session_is_apart(const struct ar_session *s, const struct ar_policy *pol
 bool ar_session_may_use(const struct ar_session *s, const struct ar_policy *policy,
 			const struct ar_tool *tool);
 
-/* Boundaries for what works in the session's folder; NULL: it has none, or nothing can be confined. */
+/* Boundaries of this machine for what works in the session's folder; NULL: it has none, nothing can be
+ * confined, or a worker has the folder. */
 const struct ar_sandbox_host *ar_session_sandbox(const struct ar_session *s, const struct ar_policy *policy);
 
 /* The folder that the session works in: that of its own workspace, else tools.workspace; absent: none. */

@@ -32,6 +32,10 @@
 #define AR_REASON_CRASH_LOOP "crash_loop"
 #define AR_REASON_NO_CANDIDATE "no_candidate"
 #define AR_REASON_RESUMED "resumed"
+#define AR_REASON_WORKER_WAIT "worker_unavailable" /* a call waits for the worker of the session */
+#define AR_REASON_WORKER_STALE "worker_stale" /* it is silent while it has calls */
+#define AR_REASON_WORKER_BACK "worker_connected"
+#define AR_WORKER_KIND "worker" /* of a party: one that has an id of ours */
 
 /* Category of tool.failed: the call began and nobody knows how it ended. What follows decides. */
 #define AR_CATEGORY_UNKNOWN_OUTCOME "unknown_outcome"

@@ -69,6 +69,7 @@ struct ar_sheet {
 struct ar_task {
 	struct ar_str id, objective, title, error_category, error_message;
 	struct ar_str waiting; /* while it waits: waiting_input, waiting_permission, waiting_resource */
+	struct ar_opt_bool stale; /* the worker of its calls is silent */
 	struct ar_str parent, root; /* absent: it is a part of nothing */
 	int64_t status; /* enum task_status */
 	int64_t visibility;

@@ -212,6 +212,8 @@ struct ar_turn {
 	struct ar_opt_bool overdue; /* its time is over; settles as timed_out */
 	struct ar_opt_bool silent; /* overdue: because nothing happened */
 	struct ar_opt_bool crowded; /* it was said that calls wait for others to end */
+	struct ar_opt_bool waits_worker; /* a call waits for the worker of the session */
+	struct ar_opt_bool lost_worker; /* is_lost: with the worker, not with a process of ours */
 	struct ar_repeat repeat;
 	bool is_interrupted; /* asked for; settles as cancelled */
 	bool is_lost; /* its process is gone and nothing was decided yet */

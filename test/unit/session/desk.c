@@ -71,6 +71,7 @@ enum ar_status desk_do(struct desk *d, struct ar_input in)
 	ar_arena_reset(&d->arena);
 	in.now = d->now += 1000000;
 	in.policy = &d->policy;
+	in.worker = d->worker;
 	rc = ar_session_decide(&d->session, &in, d->decide_json, &d->arena, &d->decision, &d->err);
 	if (rc == AR_E_CORRUPT)
 		fail_msg("%s", d->err.msg);

@@ -15,6 +15,7 @@ struct desk {
 	struct ar_decision decision;
 	struct ar_error err;
 	ar_usec now;
+	struct ar_worker_status worker; /* of the session, as inputs bring it */
 };
 
 int desk_open(void **state);

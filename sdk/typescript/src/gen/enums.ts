@@ -1184,9 +1184,9 @@ export interface InterruptEffect {
   [extra: string]: unknown;
 }
 
-/** A question that a thread waits for. */
+/** A question or a worker that a thread waits for. */
 export interface OpenQuestion {
-  /** What it is: action. */
+  /** What it is: action, worker. */
   kind?: string;
   /** Its id. */
   id?: string;

@@ -87,7 +87,7 @@ bool ar_turn_is_waiting(const struct ar_session *s, const struct ar_turn *turn)
 
 bool ar_turn_is_worked_on(const struct ar_session *s, const struct ar_turn *turn)
 {
-	return !turn->is_lost && !ar_turn_is_waiting(s, turn);
+	return !turn->is_lost && !turn->waits_worker.v && !ar_turn_is_waiting(s, turn);
 }
 
 bool ar_action_is_permission(int64_t type)

@@ -8,6 +8,7 @@
 #include "hook/hooks.h"
 #include "process/record.h"
 #include "task/task.h"
+#include "worker/worker.h"
 
 /* In a cluster the process that left the work open was another node, or an epoch of this one
  * that is over: readers are told who has it now. */
@@ -241,6 +242,8 @@ static void take_up(struct ar_decision *d, struct ar_turn *turn)
 	    turn->checkpoint.v != AR_TURN_CHECKPOINT_LOST) {
 		ar_decide_rearm_calls(d, turn);
 		ar_decide_wait_again(d, turn);
+		if (turn->waits_worker.v && ar_str_absent(turn->outcome))
+			ar_worker_look(d, turn);
 		return;
 	}
 	if (!turn->is_interrupted && turn->checkpoint.v == AR_TURN_CHECKPOINT_END_LOST) {
@@ -267,6 +270,8 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 			take_up(d, turn);
 		else if (turn)
 			ar_decide_wait_on(d, turn); /* for the answer whether it goes on */
+		if (turn && turn->is_lost && turn->lost_worker.v)
+			ar_worker_recover(d, turn);
 	}
 	return AR_OK;
 }
@@ -294,6 +299,15 @@ static struct ar_shape_open_question_list open_questions(struct ar_decision *d, 
 	return (struct ar_shape_open_question_list){ list, open.count };
 }
 
+static struct ar_shape_open_question_list missing_worker(struct ar_decision *d)
+{
+	struct ar_shape_open_question *one = ar_arena_alloc(d->arena, sizeof(*one));
+
+	*one = (struct ar_shape_open_question){ .kind = AR_STR(AR_WORKER_KIND),
+						.id = ar_session_worker(d->session) };
+	return (struct ar_shape_open_question_list){ one, 1 };
+}
+
 enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_resume_thread_in *in = d->input->command.args;
@@ -305,7 +319,11 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 	    ar_channel_check_shown(d, err) != AR_OK)
 		return AR_E_REFUSED;
 	turn = ar_thread_active(t);
-	if (turn && !turn->is_lost && ar_turn_is_waiting(d->session, turn)) {
+	if (turn && (turn->waits_worker.v || turn->lost_worker.v) && !ar_worker_is_ready(d)) {
+		out.result = AR_RESUME_THREAD_RESULT_BLOCKED;
+		out.active_turn_id = turn->id;
+		out.blockers = missing_worker(d);
+	} else if (turn && !turn->is_lost && ar_turn_is_waiting(d->session, turn)) {
 		out.result = AR_RESUME_THREAD_RESULT_BLOCKED;
 		out.active_turn_id = turn->id;
 		out.blockers = open_questions(d, turn);
@@ -313,7 +331,10 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 		out.result = AR_RESUME_THREAD_RESULT_ALREADY_ACTIVE;
 		out.active_turn_id = turn->id;
 	} else if (turn) {
-		ar_decide_resume_lost(d, turn);
+		if (turn->lost_worker.v)
+			ar_worker_back(d, turn);
+		else
+			ar_decide_resume_lost(d, turn);
 		out.result = AR_RESUME_THREAD_RESULT_RESUMED;
 		out.active_turn_id = turn->id;
 		out.recovery_mode = AR_STR("replay");

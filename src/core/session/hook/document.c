@@ -2,6 +2,7 @@
  * text. Texts are stored contents, so the document names them and the engine puts them in,
  * masked. Nothing of the environment, no file, no key. Pure. */
 #include "hook/hooks.h"
+#include "worker/worker.h"
 #include "tool/calls.h"
 #include "permission/permission.h"
 #include "describe.h"
@@ -67,7 +68,9 @@ static void write_sandbox(struct document *doc, const struct ar_turn *turn, cons
 	enum ar_sandbox_profile profile = is_settled ? (enum ar_sandbox_profile)call->profile.v
 						     : ar_profile_of_turn(policy, ar_turn_options(turn));
 	const struct ar_sandbox_host *host = ar_session_sandbox(doc->d->session, policy);
-	bool is_available = host && host->profiles[profile].is_available;
+	bool is_known, is_far = !ar_str_absent(ar_session_worker(doc->d->session));
+	bool is_available = is_far ? ar_worker_standing(doc->d, profile, &is_known).is_available
+				   : host && host->profiles[profile].is_available;
 
 	ar_jw_key(&doc->w, "sandbox");
 	ar_jw_open(&doc->w);

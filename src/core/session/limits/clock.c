@@ -78,10 +78,10 @@ enum ar_status ar_decide_budget_due(struct ar_decision *d, struct ar_error *err)
 	return AR_OK;
 }
 
-/* A person, or a client that runs a call, takes the time it takes. */
+/* A person, a client that runs a call, or a worker that is away takes the time it takes. */
 static bool waits_for_somebody(const struct ar_session *s, const struct ar_turn *turn)
 {
-	if (ar_turn_is_waiting(s, turn))
+	if (ar_turn_is_waiting(s, turn) || turn->waits_worker.v || turn->lost_worker.v)
 		return true;
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		const struct ar_invocation *call = ar_call_at(turn, i);

@@ -4,6 +4,7 @@
 #include "decide.h"
 #include "permission/permission.h"
 #include "process/record.h"
+#include "worker/worker.h"
 
 _Static_assert((int)AR_SANDBOX_READ_ONLY == (int)AR_TURN_OPTIONS_SANDBOX_READ_ONLY &&
 		       (int)AR_SANDBOX_DANGER_FULL_ACCESS == (int)AR_TURN_OPTIONS_SANDBOX_DANGER_FULL_ACCESS,
@@ -52,16 +53,15 @@ const char *ar_profile_network(enum ar_sandbox_profile profile)
 
 static void settle_standing(const struct ar_decision *d, struct ar_settled_profile *p)
 {
-	const struct ar_sandbox_host *host = d->input->policy->sandbox;
-	const struct ar_sandbox_standing *standing = host ? &host->profiles[p->profile] : NULL;
+	bool is_known;
+	struct ar_sandbox_standing standing = ar_worker_standing(d, p->profile, &is_known);
 
-	p->is_available = standing && standing->is_available;
+	p->is_available = standing.is_available;
 	if (p->is_available)
 		return;
-	p->reason = standing && !ar_str_empty(standing->reason) ? standing->reason
-								: AR_STR("no sandbox was set up here");
-	p->remedy = standing && !ar_str_empty(standing->remedy)
-			    ? standing->remedy
+	p->reason = !ar_str_empty(standing.reason) ? standing.reason : AR_STR("no sandbox was set up here");
+	p->remedy = !ar_str_empty(standing.remedy)
+			    ? standing.remedy
 			    : AR_STR("see what is missing with agentctl sandbox check");
 }
 

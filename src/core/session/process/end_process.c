@@ -220,7 +220,7 @@ static void begin_again(struct ar_decision *d, const struct ar_process_record *p
 	if (!turn || call->stage != AR_CALL_RUNNING || turn->is_interrupted || turn->is_lost)
 		return;
 	ar_decide_effect(d, AR_EFFECT_TOOL_CANCEL)->tool_cancel = call->id;
-	ar_decide_begin_again(d, turn, call);
+	ar_decide_begin_again(d, turn, call, AR_STR("the runtime stopped before the command began"));
 	ar_decide_advance(d, turn);
 }
 

@@ -244,6 +244,7 @@ enum ar_status ar_apply_attempt_started(struct ar_session *s, const struct ar_ev
 		turn->restarts += p->trigger == AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH &&
 				  !p->is_bystander.v;
 		turn->is_lost = false;
+		turn->waits_worker = turn->lost_worker = (struct ar_opt_bool){ 0 };
 	} else {
 		begin_sheet_run(s, e, task, run);
 	}
@@ -290,6 +291,8 @@ enum ar_status ar_apply_task_moved(struct ar_session *s, const struct ar_event *
 	struct ar_turn *turn;
 	struct ar_task *task = task_of(s, e, &turn);
 
+	if (turn && e->type == AR_EV_TASK_RESUMED)
+		turn->waits_worker = (struct ar_opt_bool){ 0 };
 	return task ? moved(s, e, task, err) : ar_apply_unknown(err, e, "task");
 }
 
@@ -300,6 +303,11 @@ enum ar_status ar_apply_task_waiting(struct ar_session *s, const struct ar_event
 
 	if (task)
 		task->waiting = ar_apply_word(e, "status", PAYLOAD(e, task_waiting)->status);
+	if (turn) {
+		bool is_for_worker = PAYLOAD(e, task_waiting)->wait_for == AR_TASK_WAITING_WAIT_FOR_WORKER;
+
+		turn->waits_worker = (struct ar_opt_bool){ is_for_worker, is_for_worker };
+	}
 	return ar_apply_task_moved(s, e, err);
 }
 
@@ -318,6 +326,9 @@ enum ar_status ar_apply_task_ended(struct ar_session *s, const struct ar_event *
 	if (e->type == AR_EV_TASK_TIMED_OUT)
 		s->tasks.timed_out = AR_OPT_INT(s->tasks.timed_out.v + 1);
 	s->tasks.lost += e->type == AR_EV_TASK_LOST;
+	if (turn && e->type == AR_EV_TASK_LOST && PAYLOAD(e, task_lost)->worker &&
+	    ar_str_is(PAYLOAD(e, task_lost)->worker->kind, AR_WORKER_KIND))
+		turn->lost_worker = AR_OPT_BOOL(true);
 	rc = moved(s, e, task, err);
 	if (task->sheet)
 		keep_window(s);

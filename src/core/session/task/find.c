@@ -62,6 +62,8 @@ struct ar_str ar_task_status_word(const struct ar_task *task)
 		return task->waiting;
 	if (task->status == AR_TASK_RUNNING && task->sheet && task->sheet->retry_at)
 		return AR_STR("retrying");
+	if (task->status == AR_TASK_RUNNING && task->stale.v)
+		return AR_STR("stale");
 	return ar_str_from(ar_machine_state_name(AR_MACHINE_TASK, (int)task->status));
 }
 

@@ -44,7 +44,10 @@ void ar_decide_refuse_call(struct ar_decision *d, struct ar_turn *turn, struct a
 			   const char *policy, const struct ar_call_failure *why);
 void ar_decide_lose_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call);
 /* Nothing of it happened: it is tried again without asking anybody, a few times. */
-void ar_decide_begin_again(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call);
+void ar_decide_begin_again(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+			   struct ar_str why);
+void ar_decide_ask_about_lost(struct ar_decision *d, const struct ar_turn *turn,
+			      const struct ar_invocation *call); /* whether it took effect */
 struct ar_ids ar_ids_call(struct ar_decision *d, const struct ar_turn *turn,
 			  const struct ar_invocation *call);
 

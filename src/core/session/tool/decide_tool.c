@@ -25,6 +25,7 @@
 #include "limits/budget.h"
 #include "process/record.h"
 #include "tool/calls.h"
+#include "worker/worker.h"
 #include "identity.h"
 #include "schema.h"
 
@@ -399,6 +400,8 @@ static enum ar_hold start_some(struct ar_decision *d, struct ar_turn *turn, cons
 			continue;
 		}
 		tool = ar_offers_find(offers, call->name);
+		if (tool && ar_worker_before_call(d, turn, tool) == AR_HELD)
+			continue; /* its worker brings the turn back here */
 		if (tool && ar_checkpoint_before_call(d, turn, tool) == AR_HELD)
 			continue; /* its end brings the turn back here */
 		if (ar_budget_claim(d, turn, (struct ar_spending){ .calls = 1 }) == AR_HELD)

@@ -214,8 +214,8 @@ static bool may_ask(struct ar_decision *d, const struct ar_turn *turn)
 	return !turn->is_interrupted && !ar_str_is(mode, "never") && !ar_str_is(mode, "bypass");
 }
 
-static void ask_about_lost(struct ar_decision *d, const struct ar_turn *turn,
-			   const struct ar_invocation *call)
+void ar_decide_ask_about_lost(struct ar_decision *d, const struct ar_turn *turn,
+			      const struct ar_invocation *call)
 {
 	ar_decide_ask(d, turn,
 		      &(struct ar_ask){
@@ -232,7 +232,8 @@ static void ask_about_lost(struct ar_decision *d, const struct ar_turn *turn,
 				      AR_STR_ARG(call->name)) });
 }
 
-void ar_decide_begin_again(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call)
+void ar_decide_begin_again(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+			   struct ar_str why)
 {
 	bool is_tried_again = call->attempt < AR_SAFE_ATTEMPTS && !turn->is_interrupted;
 
@@ -241,7 +242,7 @@ void ar_decide_begin_again(struct ar_decision *d, struct ar_turn *turn, struct a
 				    .status = AR_TOOL_FAILED_STATUS_INTERRUPTED,
 				    .category = is_tried_again ? AR_STR(AR_CATEGORY_NOT_BEGUN)
 							       : AR_STR(AR_CATEGORY_INTERRUPTED),
-				    .message = AR_STR("the runtime stopped before the command began"),
+				    .message = why,
 				    .advice = is_tried_again ? AR_STR("none: it is tried again")
 							     : AR_STR("call again"),
 				    .retryable = true });
@@ -284,8 +285,8 @@ void ar_decide_lose_call(struct ar_decision *d, struct ar_turn *turn, struct ar_
 			.advice = is_safe ? AR_STR("none: it is tried again")
 					  : AR_STR("find out whether it took effect before repeating it"),
 			.retryable = is_safe });
-	if (is_open && !is_safe)
-		ask_about_lost(d, turn, call);
+	if (is_open && !is_safe && !turn->is_lost) /* a turn that is lost asks when it goes on */
+		ar_decide_ask_about_lost(d, turn, call);
 	else if (!is_open && !turn->is_interrupted)
 		warn_of_lost(d, turn, call);
 }

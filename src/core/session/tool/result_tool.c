@@ -1,6 +1,7 @@
 /* What comes back of a call: from the tool, from the client that runs it, or nothing in time. Pure. */
 #include "process/record.h"
 #include "tool/calls.h"
+#include "worker/worker.h"
 
 #define MILLISECOND 1000
 
@@ -27,6 +28,8 @@ static void end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invo
 		ar_decide_end_call(d, turn, call, r, duration_ms);
 	} else if (r->outcome == AR_TOOL_LOST && !turn->is_interrupted) {
 		ar_decide_lose_call(d, turn, call);
+	} else if (r->outcome == AR_TOOL_NOT_RUN && !turn->is_interrupted && !ar_worker_is_ready(d)) {
+		ar_decide_begin_again(d, turn, call, AR_STR("the worker went before the call began"));
 	} else {
 		enum ar_tool_outcome outcome = r->outcome == AR_TOOL_LOST ? AR_TOOL_CANCELLED : r->outcome;
 
@@ -76,6 +79,8 @@ enum ar_status ar_decide_tool_done(struct ar_decision *d, struct ar_error *err)
 		return AR_OK;
 	say_boundary(d, turn, call, result);
 	end_call(d, turn, call, result, d->input->tool_done.duration_ms);
+	if (turn->is_lost || (result->outcome == AR_TOOL_LOST && ar_worker_lose(d, turn)))
+		return AR_OK; /* it goes on when its worker is back */
 	ar_decide_advance(d, turn);
 	return AR_OK;
 }

@@ -69,7 +69,7 @@ static bool has_process(const struct ar_session *s, const struct ar_invocation *
 /* A call that may run and has not begun stands behind one that waits. */
 bool ar_turn_only_waits(const struct ar_session *s, const struct ar_turn *turn)
 {
-	bool waits = ar_turn_is_waiting(s, turn);
+	bool waits = ar_turn_is_waiting(s, turn) || turn->waits_worker.v;
 
 	if (!ar_str_absent(turn->open_step))
 		return false;
@@ -80,7 +80,7 @@ bool ar_turn_only_waits(const struct ar_session *s, const struct ar_turn *turn)
 			continue;
 		if (call->stage != AR_CALL_WAITING && !has_process(s, call) &&
 		    !(call->stage == AR_CALL_RUNNING && call->is_client) &&
-		    !(call->stage == AR_CALL_UNKNOWN && !ar_call_is_safe(call)))
+		    !(call->stage == AR_CALL_UNKNOWN && (!ar_call_is_safe(call) || turn->waits_worker.v)))
 			return false;
 		waits = true;
 	}
@@ -97,7 +97,7 @@ void ar_decide_rearm_calls(struct ar_decision *d, const struct ar_turn *turn)
 	}
 }
 
-void ar_decide_recover_calls(struct ar_decision *d, struct ar_turn *turn)
+void ar_decide_end_cut_calls(struct ar_decision *d, struct ar_turn *turn)
 {
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		struct ar_invocation *call = ar_call_at(turn, i);
@@ -105,10 +105,16 @@ void ar_decide_recover_calls(struct ar_decision *d, struct ar_turn *turn)
 		if (call->stage != AR_CALL_RUNNING || call->is_client || has_process(d->session, call))
 			continue;
 		if (call->runs_process.v)
-			ar_decide_begin_again(d, turn, call);
+			ar_decide_begin_again(d, turn, call,
+					      AR_STR("the runtime stopped before the command began"));
 		else
 			ar_decide_lose_call(d, turn, call);
 	}
 	ar_decide_rearm_calls(d, turn);
+}
+
+void ar_decide_recover_calls(struct ar_decision *d, struct ar_turn *turn)
+{
+	ar_decide_end_cut_calls(d, turn);
 	ar_decide_advance(d, turn);
 }

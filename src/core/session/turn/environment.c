@@ -3,6 +3,20 @@
  * variables) is left out here. Pure. */
 #include "decide.h"
 #include "permission/permission.h"
+#include "worker/worker.h"
+
+static struct ar_shape_environment_sandbox of_worker(const struct ar_decision *d,
+						     enum ar_sandbox_profile profile)
+{
+	bool is_known;
+	struct ar_sandbox_standing s = ar_worker_standing(d, profile, &is_known);
+
+	return (struct ar_shape_environment_sandbox){
+		.mode = ar_str_from(ar_sandbox_name(profile)),
+		.is_available = is_known && s.is_available,
+		.reason = !is_known ? AR_STR("the worker has not said yet what it can enforce") : s.reason
+	};
+}
 
 static struct ar_shape_environment_sandbox sandbox_of(const struct ar_sandbox_host *host,
 						      enum ar_sandbox_profile profile)
@@ -21,7 +35,9 @@ struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *t
 	const struct ar_policy *policy = d->input->policy;
 	enum ar_sandbox_profile profile = ar_profile_of_turn(policy, ar_turn_options(turn));
 	const struct ar_shape_environment_sandbox sandbox =
-		sandbox_of(ar_session_sandbox(d->session, policy), profile);
+		ar_str_absent(ar_session_worker(d->session))
+			? sandbox_of(ar_session_sandbox(d->session, policy), profile)
+			: of_worker(d, profile);
 	const struct ar_shape_environment_network network = { .access = ar_str_from(
 								      ar_profile_network(profile)) };
 	const struct ar_shape_process_limits limits = { .timeout_ms = policy->tool_ms,

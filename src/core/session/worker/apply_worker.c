@@ -1,5 +1,6 @@
 /* What the facts of a worker leave in the state of its own log, and what a session saw of it. Pure. */
 #include "apply.h"
+#include "worker/worker.h"
 
 static void keep_record(struct ar_session *s, const struct ar_shape_worker_record *record)
 {
@@ -57,5 +58,13 @@ enum ar_status ar_apply_worker_changed(struct ar_session *s, const struct ar_eve
 	if (!p->worker)
 		return ar_apply_unknown(err, e, "worker");
 	s->worker = ar_struct_copy(&ar_shape_worker_sight_desc, p->worker, AR_COPY_TEXT, &s->arena);
+	for (size_t i = 0; i < s->threads.count; i++) {
+		struct ar_turn *turn = ar_thread_active(s->threads.at[i]);
+		bool is_stale =
+			turn && p->worker->state == AR_WORKER_REACH_STALE && ar_worker_has_calls(s, turn);
+
+		if (turn && turn->task)
+			turn->task->stale = (struct ar_opt_bool){ is_stale, is_stale };
+	}
 	return AR_OK;
 }

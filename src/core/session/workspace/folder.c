@@ -69,5 +69,7 @@ bool ar_decide_may_use(const struct ar_decision *d, const struct ar_tool *tool)
 
 const struct ar_sandbox_host *ar_session_sandbox(const struct ar_session *s, const struct ar_policy *policy)
 {
+	if (!ar_str_absent(ar_session_worker(s)))
+		return NULL; /* what this machine can enforce says nothing about a worker */
 	return ar_str_empty(ar_session_folder(s, policy)) ? NULL : policy->sandbox;
 }

@@ -4,13 +4,15 @@
 #include "apply.h"
 #include "decide.h"
 #include "inspect.h"
+#include "worker/worker.h"
 
 enum ar_hold ar_workspace_inspect(struct ar_decision *d, const struct ar_turn *turn)
 {
 	const struct ar_shape_workspace_binding *bound = d->session->bound;
 
-	if (!bound || !bound->trusted.v || !d->input->policy->inspects_workspaces || turn->is_interrupted)
-		return AR_GO_ON;
+	if (!bound || !bound->trusted.v || !d->input->policy->inspects_workspaces || turn->is_interrupted ||
+	    !ar_worker_is_ready(d))
+		return AR_GO_ON; /* without its worker the turn has the instructions that the session had */
 	ar_decide_effect(d, AR_EFFECT_INSPECT)->inspect =
 		(struct ar_effect_inspect){ .turn = turn->id, .folder = bound->folder };
 	return AR_HELD;
