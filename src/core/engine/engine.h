@@ -15,6 +15,7 @@
 #include "publish.h"
 #include "session.h"
 #include "store.h"
+#include "worker.h"
 
 struct ar_engine;
 struct ar_redactor;
@@ -51,6 +52,7 @@ struct ar_engine_options {
 	const struct ar_hook_handler *handlers; /* borrowed: who is asked, by the names of the policy */
 	size_t handler_count;
 	struct ar_checkpoints *checkpoints; /* NULL: no files of workspaces are kept */
+	struct ar_workers *workers; /* the engine sets its on_changed; NULL: no worker is ever reached */
 	const struct ar_redactor *redactor; /* borrowed; NULL: nothing is masked */
 	bool redact_inputs; /* in commands too, not only in what models say */
 	uint64_t snapshot_every;

@@ -138,6 +138,8 @@ struct ar_engine {
 	size_t scan_open;
 	struct ar_timer scan_again;
 	struct ar_upkeep upkeep;
+	struct ar_map workers; /* id -> struct ar_worker_entry, of workers that sessions here use */
+	struct ar_map at_workers; /* session key -> struct ar_at_worker, with open work at one of them */
 	bool is_scanning;
 	bool has_scan_failed; /* by the store; some sessions with open work may not have been seen */
 	bool is_stopping;
@@ -225,6 +227,17 @@ void ar_checkpoints_begin(struct ar_live *l);
 void ar_checkpoint_cancel(struct ar_live *l, struct ar_str id);
 void ar_checkpoints_release(struct ar_live *l);
 void ar_checkpoints_drop(struct ar_live *l);
+
+/* worker/watch.c */
+void ar_worker_watch_init(struct ar_engine *e);
+void ar_worker_watch_fini(struct ar_engine *e);
+
+/* The state of the session is settled: whether it is to hear of its worker, which it does also when it has
+ * left memory meanwhile; and what it is the log of, if that is a worker. */
+void ar_worker_watch(struct ar_live *l);
+
+/* For the decision: the worker of the session as it is now. */
+struct ar_worker_status ar_worker_status_for(struct ar_engine *e, const struct ar_session *s);
 
 /* verify.c: whether a verification holds the session from now on, as a commit does: inputs and lookers
  * wait. Called when nothing is in flight. */

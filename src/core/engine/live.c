@@ -93,6 +93,7 @@ void ar_live_settle(struct ar_live *l)
 	struct ar_engine *e = l->engine;
 
 	ar_live_wake(l);
+	ar_worker_watch(l);
 	if (!l->is_pumping && !l->is_in_flight && ar_list_empty(&l->inbox))
 		ar_commit_release(&l->commit); /* what it waits for now takes long, beside making this anew */
 	if (!is_at_rest(l))
@@ -150,6 +151,7 @@ struct ar_engine *ar_engine_new(const struct ar_engine_options *o)
 	e->json = ar_json_parser_new();
 	e->member_json = ar_json_parser_new();
 	e->decide_json = ar_json_parser_new();
+	ar_worker_watch_init(e);
 	return e;
 }
 
@@ -166,6 +168,7 @@ void ar_engine_free(struct ar_engine *e)
 		cursor = 0;
 	}
 	ar_map_fini(&e->sessions);
+	ar_worker_watch_fini(e);
 	ar_turnstile_fini(&e->turnstile);
 	ar_receipts_fini(e);
 	ar_store_op_fini(&e->scan.op);

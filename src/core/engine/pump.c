@@ -175,6 +175,7 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 	}
 	skew = set_time(l, &r->input);
 	r->input.policy = e->o.policy;
+	r->input.worker = ar_worker_status_for(e, &l->state);
 	add_standing(l, r);
 	r->input.missing =
 		(struct ar_missing){ l->contents.missing, l->contents.missing_count, l->contents.is_known };

@@ -1,0 +1,271 @@
+/* Sessions and the workers that have their workspaces. A session with open work hears of each change of its
+ * worker, as an input, also when it has left memory meanwhile: its key stays here until the work is over.
+ *
+ * Whether the operator drains a worker is in the log of the worker, which may be another node's: its index
+ * row is read when the worker connects, or a session asks for it first. Until it was read the worker counts
+ * as away. Owner: the loop thread. */
+#include "engine_priv.h"
+
+#include <string.h>
+
+struct ar_worker_entry {
+	struct ar_engine *engine;
+	char *id; /* owned; the key of the map */
+	bool is_known; /* the row was read */
+	bool is_held; /* drained or removed */
+	bool is_reading;
+	struct ar_store_index read;
+	struct ar_timer again;
+};
+
+struct ar_at_worker {
+	char session_key[AR_SESSION_KEY_LEN];
+	char *worker; /* owned */
+};
+
+/* ---- telling sessions ---- */
+
+struct notice {
+	struct ar_engine *engine;
+	char session_key[AR_SESSION_KEY_LEN];
+	struct ar_engine_request request;
+	struct ar_timer again;
+};
+
+static void notice_dropped(struct ar_timer *t)
+{
+	ar_free(AR_CONTAINER_OF(t, struct notice, again));
+}
+
+static void notice_send(struct ar_timer *t)
+{
+	struct notice *n = AR_CONTAINER_OF(t, struct notice, again);
+
+	ar_inbox_push(ar_live_get(n->engine, (struct ar_str){ n->session_key, AR_SESSION_KEY_LEN }),
+		      &n->request);
+}
+
+/* A change that was not decided would leave the session waiting: it is told again. */
+static void notice_decided(struct ar_engine_request *r)
+{
+	struct notice *n = AR_CONTAINER_OF(r, struct notice, request);
+
+	if (r->status != AR_OK && r->err.code == AR_ERR_STORAGE_UNAVAILABLE && !n->engine->is_stopping)
+		ar_timer_start(n->engine, &n->again, AR_STORE_RETRY);
+	else
+		ar_free(n);
+}
+
+static void notify(struct ar_engine *e, const char session_key[AR_SESSION_KEY_LEN])
+{
+	struct notice *n = ar_new0(sizeof(*n));
+
+	n->engine = e;
+	memcpy(n->session_key, session_key, AR_SESSION_KEY_LEN);
+	n->request.done = notice_decided;
+	n->request.input.kind = AR_IN_WORKER;
+	n->again = (struct ar_timer){ .fire = notice_send, .drop = notice_dropped };
+	ar_list_init(&n->again.node);
+	notice_send(&n->again);
+}
+
+/* A session that moved away while it was not in memory is another node's to tell. */
+static bool is_ours(const struct ar_engine *e, const char session_key[AR_SESSION_KEY_LEN])
+{
+	return !ar_partition_any(&e->owned) ||
+	       ar_partition_has(&e->owned,
+				ar_id_partition((struct ar_str){ session_key, AR_SESSION_KEY_LEN }));
+}
+
+/* Of a copy: what is decided changes who is there. */
+static void notify_all(struct ar_engine *e, struct ar_str worker)
+{
+	char(*keys)[AR_SESSION_KEY_LEN] = ar_grow(NULL, e->at_workers.count + 1, sizeof(*keys));
+	size_t cursor = 0, count = 0;
+	struct ar_at_worker *at;
+
+	while ((at = ar_map_next(&e->at_workers, &cursor))) {
+		if (ar_str_is(worker, at->worker) && is_ours(e, at->session_key))
+			memcpy(keys[count++], at->session_key, AR_SESSION_KEY_LEN);
+	}
+	for (size_t i = 0; i < count && !e->is_stopping; i++)
+		notify(e, keys[i]);
+	ar_free(keys);
+}
+
+/* ---- records of workers ---- */
+
+static void read_row(struct ar_worker_entry *w);
+
+static void set_held(struct ar_worker_entry *w, bool is_held)
+{
+	bool is_new = !w->is_known || w->is_held != is_held;
+
+	w->is_known = true;
+	w->is_held = is_held;
+	if (is_new)
+		notify_all(w->engine, ar_str_from(w->id));
+}
+
+static bool is_held(const struct ar_shape_worker_record *r)
+{
+	return r->draining || r->status != AR_WORKER_RECORD_STATUS_ACTIVE;
+}
+
+static void on_row(struct ar_store_op *op)
+{
+	struct ar_worker_entry *w = AR_CONTAINER_OF(op, struct ar_worker_entry, read.op);
+	struct ar_shape_worker_record record = { 0 };
+	struct ar_arena a = { 0 };
+	struct ar_json v;
+	bool is_read =
+		op->status == AR_OK && w->read.has_row &&
+		ar_json_parse(w->engine->json, w->read.row.shell, &v, NULL) == AR_OK &&
+		ar_struct_decode_strict(&ar_shape_worker_record_desc, v, &a, &record, NULL, NULL) == AR_OK;
+	bool has_failed = op->status != AR_OK;
+
+	ar_store_op_fini(op);
+	w->is_reading = false;
+	if (!w->engine->is_stopping && has_failed)
+		ar_timer_start(w->engine, &w->again, AR_STORE_RETRY);
+	else if (!w->engine->is_stopping)
+		set_held(w, !is_read || is_held(&record)); /* without a record nothing begins there */
+	ar_arena_fini(&a);
+}
+
+static void read_again(struct ar_timer *t)
+{
+	read_row(AR_CONTAINER_OF(t, struct ar_worker_entry, again));
+}
+
+static void read_row(struct ar_worker_entry *w)
+{
+	if (w->is_reading || !ar_list_empty(&w->again.node))
+		return;
+	w->is_reading = true;
+	w->read = (struct ar_store_index){ .op = { .kind = AR_STORE_INDEX, .done = on_row },
+					   .session = ar_id_session_key(ar_str_from(w->id)) };
+	ar_store_submit(w->engine->o.store, &w->read.op);
+}
+
+static struct ar_worker_entry *entry_of(struct ar_engine *e, struct ar_str id)
+{
+	struct ar_worker_entry *w = ar_map_get(&e->workers, id);
+
+	if (w)
+		return w;
+	w = ar_new0(sizeof(*w));
+	w->engine = e;
+	w->id = ar_str_dup(id);
+	w->again.fire = read_again;
+	ar_list_init(&w->again.node);
+	ar_map_put(&e->workers, ar_str_from(w->id), w);
+	read_row(w);
+	return w;
+}
+
+static void on_changed(void *arg, struct ar_str id, enum ar_worker_state state)
+{
+	struct ar_engine *e = arg;
+	struct ar_worker_entry *w;
+
+	if (e->is_stopping)
+		return;
+	w = entry_of(e, id);
+	if (state == AR_WORKER_CONNECTED && w->is_known && !w->is_reading)
+		read_row(w); /* another node may have changed it meanwhile */
+	if (w->is_known)
+		notify_all(e, id);
+}
+
+/* ---- sessions ---- */
+
+struct ar_worker_status ar_worker_status_for(struct ar_engine *e, const struct ar_session *s)
+{
+	struct ar_str id = ar_session_worker(s);
+	struct ar_worker_status status = { 0 };
+	const struct ar_worker_entry *w;
+
+	if (ar_str_absent(id) || !e->o.workers)
+		return status;
+	w = entry_of(e, id);
+	status = e->o.workers->v->find(e->o.workers, id);
+	if (!w->is_known && status.state == AR_WORKER_CONNECTED)
+		status.state = AR_WORKER_AWAY;
+	status.is_draining = status.is_draining || w->is_held;
+	return status;
+}
+
+static void forget(struct ar_engine *e, struct ar_str session_key)
+{
+	struct ar_at_worker *at = ar_map_del(&e->at_workers, session_key);
+
+	if (at)
+		ar_free(at->worker);
+	ar_free(at);
+}
+
+static void remember(struct ar_live *l)
+{
+	struct ar_at_worker *at = ar_new0(sizeof(*at));
+
+	memcpy(at->session_key, l->session_key, AR_SESSION_KEY_LEN);
+	at->worker = ar_str_dup(ar_session_worker(&l->state));
+	ar_map_put(&l->engine->at_workers, (struct ar_str){ at->session_key, AR_SESSION_KEY_LEN }, at);
+}
+
+static void watch_record(struct ar_live *l)
+{
+	struct ar_worker_entry *w =
+		l->state.own_worker ? ar_map_get(&l->engine->workers, l->state.own_worker->worker_id) : NULL;
+
+	if (w)
+		set_held(w, is_held(l->state.own_worker));
+}
+
+void ar_worker_watch(struct ar_live *l)
+{
+	bool is_settled = l->is_loaded && !l->is_in_flight, is_known, is_wanted;
+
+	if (!is_settled && !l->is_released && !l->is_removed)
+		return;
+	if (is_settled)
+		watch_record(l);
+	if (l->engine->at_workers.count == 0 && (!is_settled || ar_str_absent(ar_session_worker(&l->state))))
+		return; /* almost always */
+	is_known = ar_map_get(&l->engine->at_workers, ar_live_session_key(l)) != NULL;
+	is_wanted = is_settled && !l->is_released && !l->is_removed &&
+		    !ar_str_absent(ar_session_worker(&l->state)) && ar_session_is_active(&l->state);
+	if (is_known && !is_wanted)
+		forget(l->engine, ar_live_session_key(l));
+	else if (!is_known && is_wanted)
+		remember(l);
+}
+
+/* ---- life ---- */
+
+void ar_worker_watch_init(struct ar_engine *e)
+{
+	if (!e->o.workers)
+		return;
+	e->o.workers->on_changed = on_changed;
+	e->o.workers->arg = e;
+}
+
+void ar_worker_watch_fini(struct ar_engine *e)
+{
+	struct ar_worker_entry *w;
+	struct ar_at_worker *at;
+
+	for (size_t i = 0; (w = ar_map_next(&e->workers, &i));) {
+		ar_store_op_fini(&w->read.op);
+		ar_free(w->id);
+		ar_free(w);
+	}
+	for (size_t i = 0; (at = ar_map_next(&e->at_workers, &i));) {
+		ar_free(at->worker);
+		ar_free(at);
+	}
+	ar_map_fini(&e->workers);
+	ar_map_fini(&e->at_workers);
+}
