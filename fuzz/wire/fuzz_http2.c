@@ -47,7 +47,7 @@ static void turn(int theirs)
 		;
 }
 
-static void feed(struct ar_link *l, struct ar_str bytes, uint32_t seed, int theirs)
+static void feed(struct ar_byte_link *l, struct ar_str bytes, uint32_t seed, int theirs)
 {
 	while (bytes.len && ar_http_server_counters(server)->connections && !l->is_closing) {
 		size_t n = bytes.len;
@@ -95,7 +95,7 @@ static void wait_for_the_end(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
-	struct ar_link *l;
+	struct ar_byte_link *l;
 	int pair[2];
 
 	if (len < 2 || is_patient((struct ar_str){ (const char *)p, len }))
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	open_server();
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair))
 		abort();
-	l = ar_link_new_pair(server, dup(pair[0]), pair[0]);
+	l = ar_byte_link_new_pair(server, dup(pair[0]), pair[0]);
 	if (!l)
 		abort();
 	l->source.is_unix = true;

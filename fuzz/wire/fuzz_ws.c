@@ -1,7 +1,7 @@
 /* Bytes of a client after the WebSocket handshake, in arbitrary portions and with pauses, through the codec.
  * A message is UTF-8 and within the cap, whatever comes in, and what goes out is whole frames. */
 #include "portions.h"
-#include "ws/ws_codec.h"
+#include "ws_codec.h"
 
 #define CAP 512
 

@@ -14,7 +14,7 @@ struct ar_carrier;
 struct ar_http_request;
 struct ar_frame;
 struct ar_http_server;
-struct ar_link;
+struct ar_byte_link;
 struct ar_principal;
 struct ar_http_admission;
 
@@ -32,7 +32,7 @@ struct ar_source {
 
 /* Becomes the owner of the link. `req` may be looked at until this returns; `rest` is what
  * was read behind the request. */
-typedef void ar_takeover_fn(struct ar_link *l, struct ar_http_request *req, struct ar_str rest);
+typedef void ar_takeover_fn(struct ar_byte_link *l, struct ar_http_request *req, struct ar_str rest);
 
 /* The stream_ functions return true when everything was taken and more may come at once. False: the
  * carrier is closed, or it is busy and calls ar_carrier_drained() once, later. */

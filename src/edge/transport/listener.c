@@ -17,7 +17,7 @@
 static void on_connection(uv_stream_t *stream, int status)
 {
 	if (status == 0)
-		ar_link_accept(stream->data);
+		ar_byte_link_accept(stream->data);
 }
 
 static void init_listener(struct ar_http_server *s, struct ar_listener *l, bool is_unix)

@@ -333,11 +333,11 @@ static void on_authenticated(struct ar_auth_request *auth)
  * this request and no other. */
 static void admit_peer(struct ar_http_request *req)
 {
-	const struct ar_link *link = AR_CONTAINER_OF(req->carrier->source, struct ar_link, source);
+	const struct ar_byte_link *link = AR_CONTAINER_OF(req->carrier->source, struct ar_byte_link, source);
 	struct ar_error err = { 0 };
 	struct ar_principal who;
 
-	if (!ar_link_is_current(link))
+	if (!ar_byte_link_is_current(link))
 		req->reply.is_close = true;
 	if (ar_http_request_read_principal(req, &who)) {
 		admit_caller(req, &who);

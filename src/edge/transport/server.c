@@ -381,7 +381,7 @@ void ar_http_server_drain(struct ar_http_server *s)
 	ar_listener_close(&s->local);
 	ar_listener_close(&s->cluster);
 	AR_LIST_FOR_SAFE (it, &s->links) {
-		struct ar_link *l = AR_CONTAINER_OF(it, struct ar_link, node);
+		struct ar_byte_link *l = AR_CONTAINER_OF(it, struct ar_byte_link, node);
 
 		l->v->drain(l);
 	}
@@ -427,7 +427,7 @@ void ar_http_server_close(struct ar_http_server *s, ar_http_closed_fn *cb, void 
 	ar_listener_close(&s->local);
 	ar_listener_close(&s->cluster);
 	AR_LIST_FOR_SAFE (it, &s->links) {
-		struct ar_link *l = AR_CONTAINER_OF(it, struct ar_link, node);
+		struct ar_byte_link *l = AR_CONTAINER_OF(it, struct ar_byte_link, node);
 
 		l->v->abort(l);
 	}

@@ -16,7 +16,7 @@
 #include "peer/peer_link.h"
 #include "tls/tls_link.h"
 #include "transport.h"
-#include "ws/ws_codec.h"
+#include "ws_codec.h"
 
 #define AR_H1_SPARES 8
 

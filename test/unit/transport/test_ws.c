@@ -1,6 +1,6 @@
 /* WebSocket bytes in any portion: messages, fragments, control frames between them, and which close
  * code each fault gets; the opening handshake. */
-#include "ws/ws_codec.h"
+#include "ws_codec.h"
 #include "ws/ws_upgrade.h"
 
 #include <setjmp.h>
@@ -284,7 +284,7 @@ static int verdict(struct ar_http_head r)
 {
 	struct ar_fault fault;
 
-	return ar_ws_upgrade_check(&r, &fault) ? 0 : fault.status;
+	return ar_ws_upgrade_check(&r, AR_WS_PROTOCOL, &fault) ? 0 : fault.status;
 }
 
 static void checks_the_handshake(void **state AR_UNUSED)
@@ -319,11 +319,95 @@ static void proves_that_it_read_the_key(void **state AR_UNUSED)
 {
 	struct ar_buf out = { 0 };
 
-	ar_ws_upgrade_write(&out, good.ws_key);
+	ar_ws_upgrade_write(&out, good.ws_key, AR_WS_PROTOCOL);
 	ar_buf_addc(&out, '\0');
 	assert_non_null(strstr(out.p, "\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
 	assert_non_null(strstr(out.p, "\r\nSec-WebSocket-Protocol: agentruntime.v1\r\n\r\n"));
 	ar_buf_fini(&out);
+}
+
+/* ---- the other end ---- */
+
+/* What the client writes, the server reads, and the other way round. */
+static void client_and_server_read_each_other(void **state AR_UNUSED)
+{
+	static const size_t lengths[] = { 0, 1, 125, 126, 300 };
+	static const char bytes[CAP] = { '\xff', '\0', 1, 2, 3 };
+
+	for (size_t portion = 1; portion <= 700; portion += 233) {
+		struct client server, client;
+
+		begin(&server);
+		begin(&client);
+		server.codec.is_binary = client.codec.is_binary = client.codec.is_client = true;
+		for (size_t i = 0; i < AR_ARRAY_LEN(lengths); i++) {
+			struct ar_buf up = { 0 }, down = { 0 };
+
+			ar_ws_client_binary(&up, (struct ar_str){ bytes, lengths[i] });
+			ar_ws_write_binary(&down, (struct ar_str){ bytes, lengths[i] });
+			assert_true(feed(&server, ar_buf_str(&up), portion));
+			assert_true(feed(&client, ar_buf_str(&down), portion));
+			assert_int_equal(server.seen.len, lengths[i] + 1);
+			assert_int_equal(client.seen.len, lengths[i] + 1);
+			assert_memory_equal(server.seen.p, bytes, lengths[i]);
+			assert_memory_equal(client.seen.p, bytes, lengths[i]);
+			assert_false(ar_ws_is_amid(&server.codec) || ar_ws_is_amid(&client.codec));
+			ar_buf_clear(&server.seen);
+			ar_buf_clear(&client.seen);
+			ar_buf_fini(&up);
+			ar_buf_fini(&down);
+		}
+		end(&server);
+		end(&client);
+	}
+}
+
+/* A ping is answered with a frame that the other end takes. */
+static void client_answers_pings_masked(void **state AR_UNUSED)
+{
+	struct client server, client;
+	struct ar_buf down = { 0 };
+
+	begin(&server);
+	begin(&client);
+	server.codec.is_binary = client.codec.is_binary = client.codec.is_client = true;
+	ar_ws_write_ping(&down);
+	assert_true(feed(&client, ar_buf_str(&down), 100));
+	assert_true(client.out.len > 0 && client.out.p[1] & (char)0x80);
+	assert_true(feed(&server, ar_buf_str(&client.out), 100));
+	assert_true(ar_str_is(ar_buf_str(&server.seen), "pong|"));
+	ar_buf_fini(&down);
+	end(&server);
+	end(&client);
+}
+
+/* A masked frame of a server, text instead of bytes, a message over the cap: each has its close code. */
+static void client_refuses_a_broken_server(void **state AR_UNUSED)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		unsigned code;
+	} rows[] = { { "\x82\x81\1\2\3\4x", 7, AR_WS_PROTOCOL_ERROR },
+		     { "\x81\x01x", 3, AR_WS_WRONG_KIND },
+		     { "\x82\x7e\x01\x2d", 4, AR_WS_TOO_LARGE } };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++) {
+		struct client server, client;
+
+		begin(&server);
+		begin(&client);
+		client.codec.is_binary = client.codec.is_client = true;
+		assert_false(feed(&client, (struct ar_str){ rows[i].bytes, rows[i].len }, 100));
+		/* two bytes of head, four of mask, then the code, masked */
+		assert_true(client.out.len >= 8 && client.out.p[0] == '\x88');
+		assert_int_equal((unsigned char)(client.out.p[6] ^ client.out.p[2]) << 8 |
+					 (unsigned char)(client.out.p[7] ^ client.out.p[3]),
+				 rows[i].code);
+		assert_int_equal(client.seen.len, 0);
+		end(&server);
+		end(&client);
+	}
 }
 
 int main(void)
@@ -338,6 +422,9 @@ int main(void)
 		cmocka_unit_test(writes_frames),
 		cmocka_unit_test(checks_the_handshake),
 		cmocka_unit_test(proves_that_it_read_the_key),
+		cmocka_unit_test(client_and_server_read_each_other),
+		cmocka_unit_test(client_answers_pings_masked),
+		cmocka_unit_test(client_refuses_a_broken_server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

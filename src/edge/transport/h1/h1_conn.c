@@ -11,7 +11,7 @@
 
 static void set_deadline(struct ar_conn *c, enum ar_deadline_kind kind)
 {
-	ar_link_set_deadline(c->link, kind);
+	ar_byte_link_set_deadline(c->link, kind);
 }
 
 void ar_conn_drop_request(struct ar_conn *c)
@@ -27,7 +27,7 @@ void ar_conn_drop_request(struct ar_conn *c)
 
 static void release(struct ar_conn *c)
 {
-	struct ar_link *l = c->link;
+	struct ar_byte_link *l = c->link;
 
 	if (!c->is_released || !ar_carrier_fini(&c->carrier))
 		return;
@@ -36,7 +36,7 @@ static void release(struct ar_conn *c)
 	ar_free(c->again);
 	ar_buf_fini(&c->pending);
 	ar_free(c);
-	ar_link_free(l);
+	ar_byte_link_free(l);
 }
 
 static void on_released(struct ar_carrier *carrier)
@@ -44,7 +44,7 @@ static void on_released(struct ar_carrier *carrier)
 	release(ar_conn_of(carrier));
 }
 
-static void on_closed(struct ar_link *l)
+static void on_closed(struct ar_byte_link *l)
 {
 	struct ar_conn *c = l->owner;
 
@@ -58,18 +58,18 @@ void ar_conn_close(struct ar_conn *c)
 		return;
 	c->state = AR_CONN_CLOSED;
 	ar_carrier_stop(&c->carrier);
-	ar_link_close(c->link);
+	ar_byte_link_close(c->link);
 }
 
 void ar_conn_linger(struct ar_conn *c)
 {
-	if (!ar_link_shutdown(c->link)) {
+	if (!ar_byte_link_shutdown(c->link)) {
 		ar_conn_close(c);
 		return;
 	}
 	c->state = AR_CONN_LINGERING;
 	ar_buf_fini(&c->pending);
-	set_deadline(c, ar_link_is_flushed(c->link) ? AR_DEADLINE_LINGER : AR_DEADLINE_WRITE);
+	set_deadline(c, ar_byte_link_is_flushed(c->link) ? AR_DEADLINE_LINGER : AR_DEADLINE_WRITE);
 	ar_conn_read_start(c);
 }
 
@@ -79,7 +79,7 @@ void ar_conn_linger(struct ar_conn *c)
 static void give_link_away(struct ar_conn *c, struct ar_str rest)
 {
 	ar_deadline_clear(&c->link->deadline);
-	ar_link_read_stop(c->link);
+	ar_byte_link_read_stop(c->link);
 	c->take(c->link, c->carrier.request, rest);
 	ar_conn_drop_request(c);
 	ar_free(c->again);
@@ -105,7 +105,7 @@ static bool go_on(struct ar_conn *c)
 	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	uv_buf_t buf = uv_buf_init((char *)text, sizeof text - 1);
 
-	if (ar_link_try_write(c->link, &buf, 1) == (int)buf.len)
+	if (ar_byte_link_try_write(c->link, &buf, 1) == (int)buf.len)
 		return true;
 	ar_conn_close(c);
 	return false;
@@ -275,7 +275,7 @@ static void on_admitted(struct ar_carrier *carrier)
 		resume(c);
 }
 
-static void take_h2(struct ar_link *l, struct ar_http_request *req AR_UNUSED, struct ar_str rest)
+static void take_h2(struct ar_byte_link *l, struct ar_http_request *req AR_UNUSED, struct ar_str rest)
 {
 	ar_h2_open(l, rest);
 }
@@ -316,13 +316,13 @@ static bool is_sniffed(struct ar_conn *c, struct ar_str bytes)
 static void hold_bytes(struct ar_conn *c, struct ar_str bytes)
 {
 	ar_buf_adds(&c->pending, bytes);
-	ar_link_read_stop(c->link);
+	ar_byte_link_read_stop(c->link);
 }
 
 /* Nearly always nothing comes before the answer is out: then to stop and to start reading would cost
  * two system calls for nothing, so it is stopped only with the first bytes that come too early. Not so
  * under TLS, where the end of what the peer says must not be read before the answer is written. */
-static void on_bytes(struct ar_link *l, struct ar_str bytes)
+static void on_bytes(struct ar_byte_link *l, struct ar_str bytes)
 {
 	struct ar_conn *c = l->owner;
 	size_t used;
@@ -343,14 +343,14 @@ static void on_bytes(struct ar_link *l, struct ar_str bytes)
 		hold_bytes(c, bytes);
 }
 
-static void on_abort(struct ar_link *l)
+static void on_abort(struct ar_byte_link *l)
 {
 	ar_conn_close(l->owner);
 }
 
 /* A peer that has nothing more to say still wants its answer. If it is gone altogether, writing finds
  * out; but nobody looks for the owner of a session any longer for one who is likely gone. */
-static void on_lost(struct ar_link *l)
+static void on_lost(struct ar_byte_link *l)
 {
 	struct ar_conn *c = l->owner;
 
@@ -360,7 +360,7 @@ static void on_lost(struct ar_link *l)
 
 void ar_conn_read_start(struct ar_conn *c)
 {
-	if (c->state != AR_CONN_CLOSED && !ar_link_read_start(c->link))
+	if (c->state != AR_CONN_CLOSED && !ar_byte_link_read_start(c->link))
 		ar_conn_close(c);
 }
 
@@ -386,7 +386,7 @@ static void reply_sent(struct ar_conn *c)
 		resume(c);
 }
 
-static void on_written(struct ar_link *l, int status)
+static void on_written(struct ar_byte_link *l, int status)
 {
 	struct ar_conn *c = l->owner;
 
@@ -407,7 +407,7 @@ static void write_rest(struct ar_conn *c, uv_buf_t bufs[2], size_t sent)
 	bufs[first].base += sent;
 	bufs[first].len -= sent;
 	set_deadline(c, AR_DEADLINE_WRITE);
-	if (ar_link_write(c->link, bufs + first, 2 - first, on_written))
+	if (ar_byte_link_write(c->link, bufs + first, 2 - first, on_written))
 		ar_conn_close(c);
 }
 
@@ -425,7 +425,7 @@ static void reply(struct ar_carrier *carrier)
 	c->state = AR_CONN_ANSWERING;
 	ar_deadline_clear(&c->link->deadline);
 	carrier->server->counters.bytes_sent += r->head_len + body.len;
-	sent = ar_link_try_write(c->link, bufs, 2);
+	sent = ar_byte_link_try_write(c->link, bufs, 2);
 	if (sent < 0 && sent != UV_EAGAIN)
 		ar_conn_close(c);
 	else if (sent >= 0 && (size_t)sent == r->head_len + body.len)
@@ -443,7 +443,7 @@ static void expire_request(struct ar_conn *c)
 		ar_conn_close(c);
 		return;
 	}
-	ar_link_read_stop(c->link);
+	ar_byte_link_read_stop(c->link);
 	ar_http_request_fault(c->carrier.request,
 			      &(struct ar_fault){ 408, "the request did not arrive in time" });
 }
@@ -458,7 +458,7 @@ static void expire_write(struct ar_conn *c)
 
 static void on_expired(struct ar_deadline *d)
 {
-	struct ar_conn *c = AR_CONTAINER_OF(d, struct ar_link, deadline)->owner;
+	struct ar_conn *c = AR_CONTAINER_OF(d, struct ar_byte_link, deadline)->owner;
 
 	if (d->kind == AR_DEADLINE_HEADER || d->kind == AR_DEADLINE_BODY)
 		expire_request(c);
@@ -472,7 +472,7 @@ static void on_expired(struct ar_deadline *d)
 
 /* ---- the beginning ---- */
 
-static void on_drain(struct ar_link *l)
+static void on_drain(struct ar_byte_link *l)
 {
 	struct ar_conn *c = l->owner;
 
@@ -482,7 +482,7 @@ static void on_drain(struct ar_link *l)
 		ar_carrier_drain(&c->carrier);
 }
 
-static const struct ar_link_vtable link_callbacks = { on_bytes, on_lost, on_closed, on_drain, on_abort };
+static const struct ar_byte_link_vtable link_callbacks = { on_bytes, on_lost, on_closed, on_drain, on_abort };
 
 static const struct ar_carrier_vtable carrier_callbacks = {
 	.reply = reply,
@@ -495,7 +495,7 @@ static const struct ar_carrier_vtable carrier_callbacks = {
 	.upgrade = upgrade,
 };
 
-void ar_conn_open(struct ar_link *l)
+void ar_conn_open(struct ar_byte_link *l)
 {
 	struct ar_conn *c = ar_new0(sizeof *c);
 
@@ -504,7 +504,7 @@ void ar_conn_open(struct ar_link *l)
 	c->link = l;
 	c->is_known = l->source.is_tls || l->source.is_peer;
 	l->deadline.expired = on_expired;
-	ar_link_own(l, &link_callbacks, c);
+	ar_byte_link_own(l, &link_callbacks, c);
 	set_deadline(c, AR_DEADLINE_HEADER);
 	ar_conn_read_start(c);
 }

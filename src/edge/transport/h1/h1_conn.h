@@ -22,7 +22,7 @@ struct ar_h1_held; /* what a stream could not write yet */
 
 struct ar_conn {
 	struct ar_carrier carrier;
-	struct ar_link *link;
+	struct ar_byte_link *link;
 	struct ar_h1_held *held;
 	struct ar_h1_again *again; /* the head of most of its requests; NULL: not known */
 	ar_takeover_fn *take;
@@ -58,7 +58,7 @@ static inline struct ar_h1_request *ar_h1_request_of(struct ar_conn *c)
 /* ---- h1_conn.c ---- */
 
 /* Speaks HTTP/1 on the link from now on. */
-void ar_conn_open(struct ar_link *l);
+void ar_conn_open(struct ar_byte_link *l);
 
 /* Nothing more will be written: sends FIN and waits a little for the peer's, so that our last bytes are not
  * lost. */

@@ -35,12 +35,12 @@ void ar_h1_held_free(struct ar_h1_held *held)
 static void begin_silence(struct ar_conn *c)
 {
 	if (c->carrier.sse)
-		ar_link_set_deadline(c->link, AR_DEADLINE_HEARTBEAT);
+		ar_byte_link_set_deadline(c->link, AR_DEADLINE_HEARTBEAT);
 	else
 		ar_deadline_clear(&c->link->deadline);
 }
 
-static void on_written(struct ar_link *l, int status)
+static void on_written(struct ar_byte_link *l, int status)
 {
 	struct ar_conn *c = l->owner;
 
@@ -64,8 +64,8 @@ static bool write_rest(struct ar_conn *c, const uv_buf_t *bufs, size_t count, st
 	c->held = ar_new0(sizeof *c->held);
 	*c->held = held;
 	c->is_busy = true;
-	ar_link_set_deadline(c->link, AR_DEADLINE_WRITE);
-	if (ar_link_write(c->link, bufs, (unsigned)count, on_written))
+	ar_byte_link_set_deadline(c->link, AR_DEADLINE_WRITE);
+	if (ar_byte_link_write(c->link, bufs, (unsigned)count, on_written))
 		ar_conn_close(c);
 	return false;
 }
@@ -95,7 +95,7 @@ bool ar_h1_stream_frames(struct ar_carrier *carrier, struct ar_frame **frames, s
 	AR_ASSERT(count && count <= MAX_FRAMES && !c->is_busy);
 	for (size_t i = 0; i < count; i++)
 		bufs[i] = (uv_buf_t){ (char *)frames[i]->sse.p, frames[i]->sse.len };
-	n = ar_link_try_write(c->link, bufs, (unsigned)count);
+	n = ar_byte_link_try_write(c->link, bufs, (unsigned)count);
 	if (n < 0 && n != UV_EAGAIN) {
 		unref_frames(frames, count);
 		ar_conn_close(c);
@@ -120,7 +120,7 @@ bool ar_h1_stream_bytes(struct ar_carrier *carrier, struct ar_str bytes)
 	int n;
 
 	AR_ASSERT(!c->is_busy);
-	n = ar_link_try_write(c->link, &buf, 1);
+	n = ar_byte_link_try_write(c->link, &buf, 1);
 	if (n < 0 && n != UV_EAGAIN) {
 		ar_conn_close(c);
 		return false;
@@ -152,7 +152,7 @@ bool ar_h1_stream_begin(struct ar_carrier *carrier)
 	ar_free(c->again);
 	c->again = NULL;
 	ar_buf_fini(&c->pending);
-	ar_link_set_send_buffer(c->link, SEND_BUFFER);
+	ar_byte_link_set_send_buffer(c->link, SEND_BUFFER);
 	ar_conn_read_start(c);
 	return c->state == AR_CONN_STREAMING && ar_h1_stream_bytes(carrier, (struct ar_str){ head, len });
 }

@@ -34,17 +34,17 @@ void ar_h2_wake(struct ar_h2_conn *h)
 
 static void release(struct ar_h2_conn *h)
 {
-	struct ar_link *l = h->link;
+	struct ar_byte_link *l = h->link;
 
 	if (!h->is_released || h->stream_count)
 		return;
 	nghttp2_session_del(h->session);
 	ar_free(h->out);
 	ar_free(h);
-	ar_link_free(l);
+	ar_byte_link_free(l);
 }
 
-static void on_closed(struct ar_link *l)
+static void on_closed(struct ar_byte_link *l)
 {
 	struct ar_h2_conn *h = l->owner;
 
@@ -69,10 +69,10 @@ static void close_conn(struct ar_h2_conn *h)
 	h->is_closed = true;
 	ar_list_del(&h->ready);
 	close_streams(h);
-	ar_link_close(h->link);
+	ar_byte_link_close(h->link);
 }
 
-static void on_lost(struct ar_link *l)
+static void on_lost(struct ar_byte_link *l)
 {
 	close_conn(l->owner);
 }
@@ -83,15 +83,16 @@ static void finish(struct ar_h2_conn *h)
 	h->is_over = true;
 	ar_list_del(&h->ready);
 	close_streams(h);
-	if (!ar_link_shutdown(h->link) || !ar_link_read_start(h->link))
+	if (!ar_byte_link_shutdown(h->link) || !ar_byte_link_read_start(h->link))
 		close_conn(h);
 	else
-		ar_link_set_deadline(h->link, AR_DEADLINE_LINGER);
+		ar_byte_link_set_deadline(h->link, AR_DEADLINE_LINGER);
 }
 
 static void wait_for_requests(struct ar_h2_conn *h)
 {
-	ar_link_set_deadline(h->link, h->is_authenticated ? AR_DEADLINE_KEEPALIVE : AR_DEADLINE_STRANGER);
+	ar_byte_link_set_deadline(h->link,
+				  h->is_authenticated ? AR_DEADLINE_KEEPALIVE : AR_DEADLINE_STRANGER);
 }
 
 void ar_h2_forget(struct ar_h2_conn *h)
@@ -243,7 +244,7 @@ static void go_on(struct ar_h2_conn *h)
 	}
 }
 
-static void on_written(struct ar_link *l, int status)
+static void on_written(struct ar_byte_link *l, int status)
 {
 	struct ar_h2_conn *h = l->owner;
 
@@ -252,7 +253,7 @@ static void on_written(struct ar_link *l, int status)
 	h->out = NULL;
 	if (h->is_closed)
 		return;
-	if (status || !ar_link_read_start(l)) {
+	if (status || !ar_byte_link_read_start(l)) {
 		close_conn(h);
 		return;
 	}
@@ -272,9 +273,9 @@ static void write_rest(struct ar_h2_conn *h, struct ar_str bytes)
 	h->out = ar_str_dup(bytes);
 	h->is_busy = true;
 	buf = (uv_buf_t){ h->out, bytes.len };
-	ar_link_read_stop(h->link);
-	ar_link_set_deadline(h->link, AR_DEADLINE_WRITE);
-	if (ar_link_write(h->link, &buf, 1, on_written))
+	ar_byte_link_read_stop(h->link);
+	ar_byte_link_set_deadline(h->link, AR_DEADLINE_WRITE);
+	if (ar_byte_link_write(h->link, &buf, 1, on_written))
 		close_conn(h);
 }
 
@@ -309,7 +310,7 @@ static bool write_some(struct ar_h2_conn *h)
 	h->link->server->counters.h2_bytes += out->len;
 	ar_h2_budget_earn(&h->budget, out->len);
 	buf = (uv_buf_t){ out->p, out->len };
-	n = ar_link_try_write(h->link, &buf, 1);
+	n = ar_byte_link_try_write(h->link, &buf, 1);
 	if (n < 0 && n != UV_EAGAIN) {
 		close_conn(h);
 		return false;
@@ -353,7 +354,7 @@ void ar_h2_flush(struct ar_http_server *s)
 
 /* ---- reading ---- */
 
-static void on_bytes(struct ar_link *l, struct ar_str bytes)
+static void on_bytes(struct ar_byte_link *l, struct ar_str bytes)
 {
 	struct ar_h2_conn *h = l->owner;
 	ssize_t n;
@@ -377,7 +378,7 @@ static void on_bytes(struct ar_link *l, struct ar_str bytes)
 
 static void on_expired(struct ar_deadline *d)
 {
-	struct ar_h2_conn *h = AR_CONTAINER_OF(d, struct ar_link, deadline)->owner;
+	struct ar_h2_conn *h = AR_CONTAINER_OF(d, struct ar_byte_link, deadline)->owner;
 	struct ar_http_counters *counters = &h->link->server->counters;
 
 	counters->timeouts += d->kind == AR_DEADLINE_HEADER || d->kind == AR_DEADLINE_WRITE;
@@ -389,7 +390,7 @@ static void on_expired(struct ar_deadline *d)
 	ar_h2_wake(h);
 }
 
-static void on_drain(struct ar_link *l)
+static void on_drain(struct ar_byte_link *l)
 {
 	struct ar_h2_conn *h = l->owner;
 
@@ -406,9 +407,9 @@ static void on_drain(struct ar_link *l)
 	ar_h2_wake(h);
 }
 
-static const struct ar_link_vtable link_callbacks = { on_bytes, on_lost, on_closed, on_drain, on_lost };
+static const struct ar_byte_link_vtable link_callbacks = { on_bytes, on_lost, on_closed, on_drain, on_lost };
 
-void ar_h2_open(struct ar_link *l, struct ar_str rest)
+void ar_h2_open(struct ar_byte_link *l, struct ar_str rest)
 {
 	struct ar_http_server *server = l->server;
 	struct ar_h2_conn *h = ar_new0(sizeof *h);
@@ -422,16 +423,16 @@ void ar_h2_open(struct ar_link *l, struct ar_str rest)
 	ar_list_init(&h->streams);
 	ar_list_init(&h->drained);
 	ar_list_init(&h->ready);
-	ar_link_own(l, &link_callbacks, h);
+	ar_byte_link_own(l, &link_callbacks, h);
 	l->deadline.expired = on_expired;
 	AR_ASSERT(!nghttp2_session_server_new2(&h->session, server->h2.callbacks, h, server->h2.option));
 	nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, settings, AR_ARRAY_LEN(settings));
-	ar_link_set_send_buffer(l, SEND_BUFFER);
-	ar_link_set_deadline(l, AR_DEADLINE_HEADER);
+	ar_byte_link_set_send_buffer(l, SEND_BUFFER);
+	ar_byte_link_set_deadline(l, AR_DEADLINE_HEADER);
 	server->counters.h2_connections++;
 	ar_h2_wake(h);
 	if (rest.len)
 		on_bytes(l, rest);
-	if (!h->is_closed && !h->is_over && !ar_link_read_start(l))
+	if (!h->is_closed && !h->is_over && !ar_byte_link_read_start(l))
 		close_conn(h);
 }

@@ -14,7 +14,7 @@
 #define AR_H2_STREAMS 128 /* at once, of one connection */
 
 struct ar_h2_conn {
-	struct ar_link *link;
+	struct ar_byte_link *link;
 	nghttp2_session *session;
 	struct ar_list streams; /* struct ar_h2_stream, also those that wait for the core */
 	struct ar_list drained; /* streams whose bytes are out and who want to hear of it */
@@ -43,7 +43,7 @@ void ar_h2_shared_fini(struct ar_h2_shared *s);
 
 /* Speaks HTTP/2 on the link from now on; `rest` was read already. The link may be closed
  * when this returns. */
-void ar_h2_open(struct ar_link *l, struct ar_str rest);
+void ar_h2_open(struct ar_byte_link *l, struct ar_str rest);
 
 /* How a client begins that knows without asking that we speak HTTP/2. */
 struct ar_str ar_h2_preface(void);

@@ -14,24 +14,24 @@
 
 #define UNREAD_LOOKS 16
 
-struct ar_link_write {
+struct ar_byte_link_write {
 	uv_write_t req;
-	struct ar_link *link;
-	ar_link_written_fn *done;
+	struct ar_byte_link *link;
+	ar_byte_link_written_fn *done;
 };
 
-static uv_stream_t *reading_end(struct ar_link *l)
+static uv_stream_t *reading_end(struct ar_byte_link *l)
 {
 	return l->in ? (uv_stream_t *)l->in : &l->u.stream;
 }
 
-void ar_link_own(struct ar_link *l, const struct ar_link_vtable *v, void *owner)
+void ar_byte_link_own(struct ar_byte_link *l, const struct ar_byte_link_vtable *v, void *owner)
 {
 	l->v = v;
 	l->owner = owner;
 }
 
-void ar_link_set_deadline(struct ar_link *l, enum ar_deadline_kind kind)
+void ar_byte_link_set_deadline(struct ar_byte_link *l, enum ar_deadline_kind kind)
 {
 	ar_server_set_deadline(l->server, &l->deadline, kind);
 }
@@ -40,14 +40,14 @@ void ar_link_set_deadline(struct ar_link *l, enum ar_deadline_kind kind)
 
 static void on_alloc(uv_handle_t *handle, size_t suggested AR_UNUSED, uv_buf_t *buf)
 {
-	struct ar_link *l = handle->data;
+	struct ar_byte_link *l = handle->data;
 
 	*buf = uv_buf_init(l->server->read_buffer, AR_READ_BUFFER);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
-	struct ar_link *l = stream->data;
+	struct ar_byte_link *l = stream->data;
 
 	if (n < 0) {
 		l->has_ended = n == UV_EOF && !l->tls;
@@ -59,7 +59,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	}
 }
 
-bool ar_link_read_start(struct ar_link *l)
+bool ar_byte_link_read_start(struct ar_byte_link *l)
 {
 	int r = uv_read_start(reading_end(l), on_alloc, on_read);
 
@@ -68,7 +68,7 @@ bool ar_link_read_start(struct ar_link *l)
 	return !l->tls || ar_tls_read_start(l);
 }
 
-void ar_link_read_stop(struct ar_link *l)
+void ar_byte_link_read_stop(struct ar_byte_link *l)
 {
 	uv_read_stop(reading_end(l));
 	if (l->tls)
@@ -77,25 +77,26 @@ void ar_link_read_stop(struct ar_link *l)
 
 /* ---- writing ---- */
 
-int ar_link_try_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count)
+int ar_byte_link_try_write(struct ar_byte_link *l, const uv_buf_t *bufs, unsigned count)
 {
 	return l->tls ? ar_tls_try_write(l, bufs, count) : uv_try_write(&l->u.stream, bufs, count);
 }
 
 static void on_written(uv_write_t *req, int status)
 {
-	struct ar_link_write *w = AR_CONTAINER_OF(req, struct ar_link_write, req);
-	struct ar_link *l = w->link;
-	ar_link_written_fn *done = w->done;
+	struct ar_byte_link_write *w = AR_CONTAINER_OF(req, struct ar_byte_link_write, req);
+	struct ar_byte_link *l = w->link;
+	ar_byte_link_written_fn *done = w->done;
 
 	l->write = NULL;
 	ar_free(w);
 	done(l, status);
 }
 
-int ar_link_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count, ar_link_written_fn *done)
+int ar_byte_link_write(struct ar_byte_link *l, const uv_buf_t *bufs, unsigned count,
+		       ar_byte_link_written_fn *done)
 {
-	struct ar_link_write *w;
+	struct ar_byte_link_write *w;
 	int r;
 
 	if (l->tls)
@@ -113,7 +114,7 @@ int ar_link_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count, ar_li
 	return r;
 }
 
-bool ar_link_shutdown(struct ar_link *l)
+bool ar_byte_link_shutdown(struct ar_byte_link *l)
 {
 	uv_os_fd_t fd;
 
@@ -122,12 +123,12 @@ bool ar_link_shutdown(struct ar_link *l)
 	return !uv_fileno(&l->u.handle, &fd) && !shutdown(fd, SHUT_WR);
 }
 
-bool ar_link_is_flushed(const struct ar_link *l)
+bool ar_byte_link_is_flushed(const struct ar_byte_link *l)
 {
 	return !l->tls || ar_tls_is_flushed(l);
 }
 
-void ar_link_set_send_buffer(struct ar_link *l, int bytes)
+void ar_byte_link_set_send_buffer(struct ar_byte_link *l, int bytes)
 {
 	uv_send_buffer_size(&l->u.handle, &bytes);
 }
@@ -136,7 +137,7 @@ void ar_link_set_send_buffer(struct ar_link *l, int bytes)
 
 static void on_closed(uv_handle_t *handle)
 {
-	struct ar_link *l = handle->data;
+	struct ar_byte_link *l = handle->data;
 
 	if (--l->open_handles)
 		return;
@@ -145,7 +146,7 @@ static void on_closed(uv_handle_t *handle)
 	l->v->closed(l);
 }
 
-void ar_link_close(struct ar_link *l)
+void ar_byte_link_close(struct ar_byte_link *l)
 {
 	if (l->is_closing)
 		return;
@@ -156,12 +157,12 @@ void ar_link_close(struct ar_link *l)
 		uv_close((uv_handle_t *)l->in, on_closed);
 }
 
-static enum ar_slots_kind kind_of(const struct ar_link *l)
+static enum ar_slots_kind kind_of(const struct ar_byte_link *l)
 {
 	return l->source.is_unix ? AR_SLOTS_LOCAL : l->source.is_peer ? AR_SLOTS_CLUSTER : AR_SLOTS_TCP;
 }
 
-void ar_link_free(struct ar_link *l)
+void ar_byte_link_free(struct ar_byte_link *l)
 {
 	struct ar_http_server *s = l->server;
 
@@ -179,16 +180,16 @@ void ar_link_free(struct ar_link *l)
 /* ---- the beginning ---- */
 
 /* Until a protocol owns it: it is only closed. */
-static const struct ar_link_vtable nobody = {
-	.lost = ar_link_close,
-	.closed = ar_link_free,
-	.drain = ar_link_close,
-	.abort = ar_link_close,
+static const struct ar_byte_link_vtable nobody = {
+	.lost = ar_byte_link_close,
+	.closed = ar_byte_link_free,
+	.drain = ar_byte_link_close,
+	.abort = ar_byte_link_close,
 };
 
-static struct ar_link *make(struct ar_http_server *s)
+static struct ar_byte_link *make(struct ar_http_server *s)
 {
-	struct ar_link *l = ar_new0(sizeof *l);
+	struct ar_byte_link *l = ar_new0(sizeof *l);
 
 	l->server = s;
 	l->v = &nobody;
@@ -213,7 +214,7 @@ static void unmap(union ar_sockaddr *sa)
 }
 
 /* The server's own user has as many connections as there are. False: the address has too many. */
-static bool count_address(struct ar_link *l, const union ar_sockaddr *there)
+static bool count_address(struct ar_byte_link *l, const union ar_sockaddr *there)
 {
 	if (l->source.is_loopback && (l->source.uid == (unsigned)geteuid() || l->source.uid == 0))
 		return true;
@@ -221,7 +222,7 @@ static bool count_address(struct ar_link *l, const union ar_sockaddr *there)
 	return l->address != NULL;
 }
 
-static bool find_tcp_source(struct ar_link *l)
+static bool find_tcp_source(struct ar_byte_link *l)
 {
 	union ar_sockaddr here, there;
 	int here_len = sizeof here, there_len = sizeof there;
@@ -241,7 +242,7 @@ static bool find_tcp_source(struct ar_link *l)
 }
 
 /* False: there are too many from there. */
-static bool find_source(struct ar_link *l)
+static bool find_source(struct ar_byte_link *l)
 {
 	uv_os_fd_t fd;
 
@@ -256,7 +257,7 @@ static bool find_source(struct ar_link *l)
 }
 
 /* A socket that is closed with bytes unread resets the connection, and what was written is lost with it. */
-static void read_what_came(struct ar_link *l)
+static void read_what_came(struct ar_byte_link *l)
 {
 	char bytes[4096];
 	uv_os_fd_t fd;
@@ -268,7 +269,7 @@ static void read_what_came(struct ar_link *l)
 }
 
 /* In the one form that every failure has; there is no request yet whose answer it could be. */
-static void turn_away(struct ar_link *l, uint64_t *counter, const char *why)
+static void turn_away(struct ar_byte_link *l, uint64_t *counter, const char *why)
 {
 	struct ar_buf body = { 0 }, out = { 0 };
 	uv_buf_t buf;
@@ -284,13 +285,13 @@ static void turn_away(struct ar_link *l, uint64_t *counter, const char *why)
 	uv_try_write(&l->u.stream, &buf, 1);
 	ar_buf_fini(&body);
 	ar_buf_fini(&out);
-	ar_link_close(l);
+	ar_byte_link_close(l);
 }
 
-void ar_link_accept(struct ar_listener *listener)
+void ar_byte_link_accept(struct ar_listener *listener)
 {
 	struct ar_http_server *s = listener->server;
-	struct ar_link *l = make(s);
+	struct ar_byte_link *l = make(s);
 	uv_os_fd_t fd;
 
 	l->source.is_unix = listener->is_unix;
@@ -299,7 +300,7 @@ void ar_link_accept(struct ar_listener *listener)
 				      : uv_tcp_init(s->loop, &l->u.tcp)));
 	l->u.handle.data = l;
 	if (uv_accept(&listener->u.stream, &l->u.stream)) {
-		ar_link_close(l);
+		ar_byte_link_close(l);
 		return;
 	}
 	l->has_slot = ar_slots_take(&s->slots, kind_of(l));
@@ -322,13 +323,14 @@ void ar_link_accept(struct ar_listener *listener)
 		return;
 	}
 	ar_tls_start(l);
-	if (!ar_link_read_start(l))
-		ar_link_close(l);
+	if (!ar_byte_link_read_start(l))
+		ar_byte_link_close(l);
 }
 
-struct ar_link *ar_link_new_outgoing(struct ar_http_server *s, const struct ar_link_vtable *v, void *owner)
+struct ar_byte_link *ar_byte_link_new_outgoing(struct ar_http_server *s, const struct ar_byte_link_vtable *v,
+					       void *owner)
 {
-	struct ar_link *l = ar_new0(sizeof *l);
+	struct ar_byte_link *l = ar_new0(sizeof *l);
 
 	l->server = s;
 	l->open_handles = 1;
@@ -336,21 +338,21 @@ struct ar_link *ar_link_new_outgoing(struct ar_http_server *s, const struct ar_l
 	l->source = (struct ar_source){ .certificate = AR_STR_NONE, .is_peer = true };
 	ar_deadline_init(&l->deadline, NULL);
 	ar_list_init(&l->node);
-	ar_link_own(l, v, owner);
+	ar_byte_link_own(l, v, owner);
 	AR_ASSERT(!uv_tcp_init(s->loop, &l->u.tcp));
 	l->u.handle.data = l;
 	return l;
 }
 
-void ar_link_secure(struct ar_link *l, struct ar_str host, void (*secured)(struct ar_link *l))
+void ar_byte_link_secure(struct ar_byte_link *l, struct ar_str host, void (*secured)(struct ar_byte_link *l))
 {
 	l->secured = secured;
 	ar_tls_connect(l, host);
 }
 
-struct ar_link *ar_link_new_pair(struct ar_http_server *s, int in, int out)
+struct ar_byte_link *ar_byte_link_new_pair(struct ar_http_server *s, int in, int out)
 {
-	struct ar_link *l = make(s);
+	struct ar_byte_link *l = make(s);
 	bool is_in_open, is_out_open;
 
 	l->in = ar_new0(sizeof *l->in);
@@ -365,6 +367,6 @@ struct ar_link *ar_link_new_pair(struct ar_http_server *s, int in, int out)
 		close(in);
 	if (!is_out_open)
 		close(out);
-	ar_link_close(l);
+	ar_byte_link_close(l);
 	return NULL;
 }

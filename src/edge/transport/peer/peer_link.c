@@ -19,7 +19,7 @@
 
 static void release(struct ar_peer_link *l)
 {
-	struct ar_link *link = l->link;
+	struct ar_byte_link *link = l->link;
 
 	if (!l->is_closed || l->is_resolving)
 		return;
@@ -28,10 +28,10 @@ static void release(struct ar_peer_link *l)
 	ar_buf_fini(&l->request);
 	ar_peer_pool_release(&l->server->peers, l->peer);
 	ar_free(l);
-	ar_link_free(link); /* the last: the server may end with it */
+	ar_byte_link_free(link); /* the last: the server may end with it */
 }
 
-static void on_closed(struct ar_link *link)
+static void on_closed(struct ar_byte_link *link)
 {
 	struct ar_peer_link *l = link->owner;
 
@@ -51,7 +51,7 @@ void ar_peer_link_close(struct ar_peer_link *l)
 	ar_deadline_clear(&l->deadline);
 	if (l->is_resolving)
 		uv_cancel((uv_req_t *)&l->resolve);
-	ar_link_close(l->link);
+	ar_byte_link_close(l->link);
 }
 
 void ar_peer_ask_stop(struct ar_peer_ask *ask)
@@ -115,7 +115,7 @@ static void answered(struct ar_peer_link *l, bool is_reusable)
 	l->answer = (struct ar_h1_answer){ 0 };
 	l->ask = NULL;
 	ask->link = NULL;
-	if (is_reusable && answer.is_keepalive && !l->is_writing && ar_link_is_flushed(l->link))
+	if (is_reusable && answer.is_keepalive && !l->is_writing && ar_byte_link_is_flushed(l->link))
 		ar_peer_pool_put(l);
 	else
 		ar_peer_link_close(l);
@@ -126,7 +126,7 @@ static void answered(struct ar_peer_link *l, bool is_reusable)
 	ar_h1_answer_fini(&answer);
 }
 
-static void on_bytes(struct ar_link *link, struct ar_str bytes)
+static void on_bytes(struct ar_byte_link *link, struct ar_str bytes)
 {
 	struct ar_peer_link *l = link->owner;
 	enum ar_h1_answer_outcome outcome;
@@ -149,7 +149,7 @@ static void on_bytes(struct ar_link *link, struct ar_str bytes)
 		ar_peer_link_lose(l, l->answer.fault);
 }
 
-static void on_lost(struct ar_link *link)
+static void on_lost(struct ar_byte_link *link)
 {
 	struct ar_peer_link *l = link->owner;
 	char why[128] = "the connection was lost";
@@ -168,7 +168,7 @@ void ar_peer_ask_pause(struct ar_peer_ask *ask)
 {
 	if (!ask->link)
 		return;
-	ar_link_read_stop(ask->link->link);
+	ar_byte_link_read_stop(ask->link->link);
 	ar_deadline_clear(&ask->link->deadline);
 }
 
@@ -177,7 +177,7 @@ void ar_peer_ask_resume(struct ar_peer_ask *ask)
 	if (!ask->link)
 		return;
 	set_deadline(ask->link, AR_DEADLINE_PEER_SILENCE);
-	if (!ar_link_read_start(ask->link->link))
+	if (!ar_byte_link_read_start(ask->link->link))
 		ar_peer_link_lose(ask->link, "the connection was lost");
 }
 
@@ -197,7 +197,7 @@ static void make_request(struct ar_peer_link *l, const struct ar_peer_ask *ask)
 	ar_buf_adds(&l->request, ask->body);
 }
 
-static void on_written(struct ar_link *link, int status)
+static void on_written(struct ar_byte_link *link, int status)
 {
 	struct ar_peer_link *l = link->owner;
 
@@ -213,7 +213,7 @@ bool ar_peer_link_send(struct ar_peer_link *l, struct ar_peer_ask *ask)
 
 	make_request(l, ask);
 	buf = (uv_buf_t){ l->request.p, l->request.len };
-	n = ar_link_try_write(l->link, &buf, 1);
+	n = ar_byte_link_try_write(l->link, &buf, 1);
 	if (n < 0 && n != UV_EAGAIN) {
 		ar_peer_link_close(l);
 		return false;
@@ -227,7 +227,7 @@ bool ar_peer_link_send(struct ar_peer_link *l, struct ar_peer_ask *ask)
 		return true;
 	buf.base += n;
 	buf.len -= (size_t)n;
-	l->is_writing = ar_link_write(l->link, &buf, 1, on_written) == 0;
+	l->is_writing = ar_byte_link_write(l->link, &buf, 1, on_written) == 0;
 	return true;
 }
 
@@ -254,7 +254,7 @@ static void set_socket_options(struct ar_peer_link *l)
 		setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
 }
 
-static void send_first(struct ar_link *link)
+static void send_first(struct ar_byte_link *link)
 {
 	struct ar_peer_link *l = link->owner;
 	struct ar_peer_ask *ask = l->ask;
@@ -266,7 +266,7 @@ static void send_first(struct ar_link *link)
 	}
 }
 
-static const struct ar_link_vtable link_callbacks = {
+static const struct ar_byte_link_vtable link_callbacks = {
 	.bytes = on_bytes,
 	.lost = on_lost,
 	.closed = on_closed,
@@ -278,7 +278,7 @@ static void start_tls(struct ar_peer_link *l)
 
 	AR_ASSERT(ar_authority_parse(ar_str_from(l->peer->address), &a));
 	set_deadline(l, AR_DEADLINE_HANDSHAKE);
-	ar_link_secure(l->link, a.host, send_first);
+	ar_byte_link_secure(l->link, a.host, send_first);
 }
 
 static void on_connected(uv_connect_t *req, int status)
@@ -288,7 +288,7 @@ static void on_connected(uv_connect_t *req, int status)
 	if (l->is_closing)
 		return;
 	set_socket_options(l);
-	if (status || !ar_link_read_start(l->link))
+	if (status || !ar_byte_link_read_start(l->link))
 		ar_peer_link_lose(l, "it cannot be connected to");
 	else if (l->server->tls.mutual)
 		start_tls(l);
@@ -345,7 +345,7 @@ struct ar_peer_link *ar_peer_link_new(struct ar_http_server *s, struct ar_peer *
 	ar_list_init(&l->idle);
 	ar_deadline_init(&l->deadline, on_expired);
 	ar_list_push(&s->peers.links, &l->node);
-	l->link = ar_link_new_outgoing(s, &link_callbacks, l);
+	l->link = ar_byte_link_new_outgoing(s, &link_callbacks, l);
 	return l;
 }
 

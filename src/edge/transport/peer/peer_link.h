@@ -13,7 +13,7 @@
 #include <uv.h>
 
 struct ar_http_server;
-struct ar_link;
+struct ar_byte_link;
 struct ar_principal;
 struct ar_peer_link;
 struct ar_peer_ask;
@@ -64,7 +64,7 @@ struct ar_peer_ask {
 };
 
 struct ar_peer_link {
-	struct ar_link *link;
+	struct ar_byte_link *link;
 	uv_connect_t connect;
 	uv_getaddrinfo_t resolve;
 	struct ar_http_server *server;

@@ -39,7 +39,7 @@ void ar_peer_pool_put(struct ar_peer_link *l)
 {
 	struct ar_http_server *s = l->server;
 
-	if (l->peer->idle_count >= IDLE_PER_PEER || s->is_draining || !ar_link_is_current(l->link)) {
+	if (l->peer->idle_count >= IDLE_PER_PEER || s->is_draining || !ar_byte_link_is_current(l->link)) {
 		ar_peer_link_close(l);
 		return;
 	}
@@ -55,7 +55,7 @@ static bool send_over_idle(struct ar_peer *p, struct ar_peer_ask *ask)
 		struct ar_peer_link *l = AR_CONTAINER_OF(p->idle.prev, struct ar_peer_link, idle);
 
 		ar_peer_pool_forget(l);
-		if (!ar_link_is_current(l->link))
+		if (!ar_byte_link_is_current(l->link))
 			ar_peer_link_close(l);
 		else if (ar_peer_link_send(l, ask))
 			return true;

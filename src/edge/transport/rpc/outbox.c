@@ -4,7 +4,7 @@
 
 #define FULL_BYTES ((size_t)128 * 1024)
 
-void ar_outbox_init(struct ar_outbox *o, const struct ar_outbox_vtable *v, struct ar_link *l)
+void ar_outbox_init(struct ar_outbox *o, const struct ar_outbox_vtable *v, struct ar_byte_link *l)
 {
 	*o = (struct ar_outbox){ .v = v, .link = l };
 	ar_list_init(&o->node);
@@ -40,7 +40,7 @@ void ar_outbox_push(struct ar_outbox *o)
 
 	if (!buf.len || o->is_writing || o->is_broken || o->link->is_closing)
 		return;
-	n = ar_link_try_write(o->link, &buf, 1);
+	n = ar_byte_link_try_write(o->link, &buf, 1);
 	if (n <= 0) /* the flush will see what it is */
 		return;
 	o->link->server->counters.bytes_sent += (size_t)n;
@@ -71,7 +71,7 @@ static void fail(struct ar_outbox *o)
 }
 
 /* The owner of a link of ours begins with its outbox. */
-static void on_written(struct ar_link *l, int status)
+static void on_written(struct ar_byte_link *l, int status)
 {
 	struct ar_outbox *o = l->owner;
 
@@ -95,7 +95,7 @@ static void write_rest(struct ar_outbox *o, size_t sent)
 	o->next = (struct ar_buf){ 0 };
 	buf = (uv_buf_t){ o->writing.p + sent, o->writing.len - sent };
 	o->is_writing = true;
-	if (ar_link_write(o->link, &buf, 1, on_written) == 0) {
+	if (ar_byte_link_write(o->link, &buf, 1, on_written) == 0) {
 		o->v->stalled(o);
 		return;
 	}
@@ -115,7 +115,7 @@ static void flush_one(struct ar_outbox *o)
 		o->v->drained(o);
 		return;
 	}
-	n = ar_link_try_write(o->link, &buf, 1);
+	n = ar_byte_link_try_write(o->link, &buf, 1);
 	o->link->server->counters.bytes_sent += buf.len;
 	if (n < 0 && n != UV_EAGAIN) {
 		fail(o);

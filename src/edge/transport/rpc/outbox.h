@@ -19,7 +19,7 @@ struct ar_outbox_vtable {
 /* Embedded in its wire. */
 struct ar_outbox {
 	const struct ar_outbox_vtable *v;
-	struct ar_link *link;
+	struct ar_byte_link *link;
 	struct ar_list node; /* in server->outboxes until the turn ends */
 	struct ar_buf next;
 	struct ar_buf writing;
@@ -28,7 +28,7 @@ struct ar_outbox {
 	bool is_due; /* drained() is wanted at the end of this turn */
 };
 
-void ar_outbox_init(struct ar_outbox *o, const struct ar_outbox_vtable *v, struct ar_link *l);
+void ar_outbox_init(struct ar_outbox *o, const struct ar_outbox_vtable *v, struct ar_byte_link *l);
 void ar_outbox_fini(struct ar_outbox *o);
 
 /* Where to write the next bytes: they go out at the end of this turn. */

@@ -17,7 +17,7 @@ struct ar_stdio {
 	struct ar_lines lines;
 	struct ar_buf pending; /* came in while no message was wanted */
 	struct ar_stdio_options options;
-	struct ar_link *link;
+	struct ar_byte_link *link;
 	bool is_eof; /* nothing more comes in */
 	bool is_told; /* that the peer has said all */
 	bool is_closed;
@@ -35,7 +35,7 @@ static void tell_end(struct ar_stdio *s)
 
 static void release(struct ar_stdio *s)
 {
-	struct ar_link *l = s->link;
+	struct ar_byte_link *l = s->link;
 
 	if (!s->is_closed || !ar_rpc_is_idle(&s->rpc))
 		return;
@@ -43,13 +43,13 @@ static void release(struct ar_stdio *s)
 	ar_lines_fini(&s->lines);
 	ar_buf_fini(&s->pending);
 	ar_free(s);
-	ar_link_free(l);
+	ar_byte_link_free(l);
 }
 
 static void end_wire(struct ar_stdio *s)
 {
 	ar_rpc_stop(&s->rpc, false);
-	ar_link_close(s->link);
+	ar_byte_link_close(s->link);
 	tell_end(s);
 }
 
@@ -78,14 +78,14 @@ static bool takes_line(struct ar_lines *l)
 
 static const struct ar_lines_vtable line_callbacks = { on_line, on_too_long, takes_line };
 
-static void on_bytes(struct ar_link *l, struct ar_str bytes)
+static void on_bytes(struct ar_byte_link *l, struct ar_str bytes)
 {
 	struct ar_stdio *s = l->owner;
 	size_t used = s->pending.len ? 0 : ar_lines_feed(&s->lines, bytes);
 
 	ar_buf_adds(&s->pending, ar_str_sub(bytes, used, bytes.len));
 	if (s->pending.len || !wants_more(s))
-		ar_link_read_stop(l);
+		ar_byte_link_read_stop(l);
 }
 
 static void read_on(struct ar_stdio *s)
@@ -104,7 +104,7 @@ static void read_on(struct ar_stdio *s)
 	if (s->is_eof) {
 		ar_lines_finish(&s->lines);
 		tell_end(s);
-	} else if (!ar_link_read_start(s->link)) {
+	} else if (!ar_byte_link_read_start(s->link)) {
 		end_wire(s);
 	}
 }
@@ -172,16 +172,16 @@ static const struct ar_outbox_vtable out_callbacks = { on_stalled, on_drained, o
 /* ---- the link ---- */
 
 /* The end of the input is not the end of the output: what was asked is answered. */
-static void on_lost(struct ar_link *l)
+static void on_lost(struct ar_byte_link *l)
 {
 	struct ar_stdio *s = l->owner;
 
-	ar_link_read_stop(l);
+	ar_byte_link_read_stop(l);
 	s->is_eof = true;
 	ar_outbox_wake(&s->out);
 }
 
-static void on_closed(struct ar_link *l)
+static void on_closed(struct ar_byte_link *l)
 {
 	struct ar_stdio *s = l->owner;
 
@@ -189,26 +189,26 @@ static void on_closed(struct ar_link *l)
 	release(s);
 }
 
-static void on_drain(struct ar_link *l)
+static void on_drain(struct ar_byte_link *l)
 {
 	struct ar_stdio *s = l->owner;
 
-	ar_link_read_stop(l);
+	ar_byte_link_read_stop(l);
 	ar_rpc_drain(&s->rpc);
 	ar_outbox_wake(&s->out);
 }
 
-static void on_abort(struct ar_link *l)
+static void on_abort(struct ar_byte_link *l)
 {
 	end_wire(l->owner);
 }
 
-static const struct ar_link_vtable link_callbacks = { on_bytes, on_lost, on_closed, on_drain, on_abort };
+static const struct ar_byte_link_vtable link_callbacks = { on_bytes, on_lost, on_closed, on_drain, on_abort };
 
 enum ar_status ar_stdio_open(struct ar_http_server *server, const struct ar_stdio_options *o,
 			     struct ar_error *err)
 {
-	struct ar_link *l = ar_link_new_pair(server, o->in, o->out);
+	struct ar_byte_link *l = ar_byte_link_new_pair(server, o->in, o->out);
 	struct ar_stdio *s;
 
 	if (!l)
@@ -220,8 +220,8 @@ enum ar_status ar_stdio_open(struct ar_http_server *server, const struct ar_stdi
 	ar_outbox_init(&s->out, &out_callbacks, l);
 	/* The caller is the user who started us. */
 	ar_rpc_init(&s->rpc, &rpc_callbacks, server, &l->source, NULL);
-	ar_link_own(l, &link_callbacks, s);
-	if (ar_link_read_start(l))
+	ar_byte_link_own(l, &link_callbacks, s);
+	if (ar_byte_link_read_start(l))
 		return AR_OK;
 	s->is_told = true;
 	end_wire(s);

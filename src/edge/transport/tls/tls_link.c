@@ -77,7 +77,7 @@ static void keep_subject(struct ar_tls *t)
 }
 
 /* Somebody speaks HTTP to us in the clear: the one mistake that deserves an answer which can be read. */
-static void say_plainly(struct ar_link *l)
+static void say_plainly(struct ar_byte_link *l)
 {
 	static const char text[] =
 		"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
@@ -89,7 +89,7 @@ static void say_plainly(struct ar_link *l)
 
 static void fail_handshake(struct ar_tls *t)
 {
-	struct ar_link *l = t->link;
+	struct ar_byte_link *l = t->link;
 
 	l->server->counters.tls_failed++;
 	l->why = SSL_get_verify_result(t->ssl) != X509_V_OK
@@ -169,7 +169,7 @@ static bool read_record(struct ar_tls *t)
 
 static void feed(struct ar_tls *t, struct ar_str bytes)
 {
-	struct ar_link *l = t->link;
+	struct ar_byte_link *l = t->link;
 
 	t->bio.in = bytes;
 	t->is_feeding = true;
@@ -193,7 +193,7 @@ static void read_kept(struct ar_tls *t)
 	ar_buf_fini(&in);
 }
 
-void ar_tls_feed(struct ar_link *l, struct ar_str bytes)
+void ar_tls_feed(struct ar_byte_link *l, struct ar_str bytes)
 {
 	struct ar_tls *t = l->tls;
 
@@ -205,7 +205,7 @@ void ar_tls_feed(struct ar_link *l, struct ar_str bytes)
 	read_kept(t);
 }
 
-bool ar_tls_read_start(struct ar_link *l)
+bool ar_tls_read_start(struct ar_byte_link *l)
 {
 	struct ar_tls *t = l->tls;
 
@@ -217,7 +217,7 @@ bool ar_tls_read_start(struct ar_link *l)
 	return true;
 }
 
-void ar_tls_read_stop(struct ar_link *l)
+void ar_tls_read_stop(struct ar_byte_link *l)
 {
 	l->tls->is_reading = false;
 }
@@ -244,13 +244,13 @@ void ar_tls_flush(struct ar_http_server *s)
 
 static void on_expired(struct ar_deadline *d)
 {
-	struct ar_link *l = AR_CONTAINER_OF(d, struct ar_link, deadline);
+	struct ar_byte_link *l = AR_CONTAINER_OF(d, struct ar_byte_link, deadline);
 
 	l->server->counters.timeouts++;
-	ar_link_close(l);
+	ar_byte_link_close(l);
 }
 
-static void attach(struct ar_link *l, SSL *ssl)
+static void attach(struct ar_byte_link *l, SSL *ssl)
 {
 	struct ar_tls_shared *shared = &l->server->tls;
 	struct ar_tls *t = ar_new0(sizeof *t);
@@ -267,7 +267,7 @@ static void attach(struct ar_link *l, SSL *ssl)
 }
 
 /* A node is known by the address that it comes from, unless all nodes share a name. */
-static SSL *session_of_peer(const struct ar_link *l)
+static SSL *session_of_peer(const struct ar_byte_link *l)
 {
 	char host[INET6_ADDRSTRLEN] = "unknown";
 	union ar_sockaddr sa;
@@ -278,21 +278,21 @@ static SSL *session_of_peer(const struct ar_link *l)
 	return ar_tls_context_session_with(l->server->tls.mutual, ar_str_from(host), false);
 }
 
-void ar_tls_start(struct ar_link *l)
+void ar_tls_start(struct ar_byte_link *l)
 {
 	attach(l, l->source.is_peer ? session_of_peer(l) : ar_tls_context_session(l->server->tls.context));
 	l->deadline.expired = on_expired;
-	ar_link_set_deadline(l, AR_DEADLINE_HANDSHAKE);
+	ar_byte_link_set_deadline(l, AR_DEADLINE_HANDSHAKE);
 }
 
-void ar_tls_connect(struct ar_link *l, struct ar_str host)
+void ar_tls_connect(struct ar_byte_link *l, struct ar_str host)
 {
 	attach(l, ar_tls_context_session_with(l->server->tls.mutual, host, true));
 	l->tls->is_reading = true; /* the link is */
 	shake_hands(l->tls);
 }
 
-bool ar_link_is_current(const struct ar_link *l)
+bool ar_byte_link_is_current(const struct ar_byte_link *l)
 {
 	return !l->tls ||
 	       ar_tls_context_is_current(l->source.is_peer ? l->server->tls.mutual : l->server->tls.context,

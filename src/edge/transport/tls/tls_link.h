@@ -30,25 +30,25 @@ void ar_tls_shared_open(struct ar_tls_shared *s);
 void ar_tls_shared_fini(struct ar_tls_shared *s);
 
 /* Begins the handshake on a fresh link that came in, of a client or of another node. */
-void ar_tls_start(struct ar_link *l);
+void ar_tls_start(struct ar_byte_link *l);
 
 /* Begins the handshake on a link that is connected to the node at `host`. The caller has the deadline. */
-void ar_tls_connect(struct ar_link *l, struct ar_str host);
+void ar_tls_connect(struct ar_byte_link *l, struct ar_str host);
 
 /* The same as the functions of link.h with these names. */
-bool ar_tls_read_start(struct ar_link *l);
-void ar_tls_read_stop(struct ar_link *l);
-int ar_tls_try_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count);
-int ar_tls_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count, ar_link_written_fn *done);
-bool ar_tls_shutdown(struct ar_link *l);
-bool ar_tls_is_flushed(const struct ar_link *l);
+bool ar_tls_read_start(struct ar_byte_link *l);
+void ar_tls_read_stop(struct ar_byte_link *l);
+int ar_tls_try_write(struct ar_byte_link *l, const uv_buf_t *bufs, unsigned count);
+int ar_tls_write(struct ar_byte_link *l, const uv_buf_t *bufs, unsigned count, ar_byte_link_written_fn *done);
+bool ar_tls_shutdown(struct ar_byte_link *l);
+bool ar_tls_is_flushed(const struct ar_byte_link *l);
 
 /* The handles are closed: answers a write that is still owed. */
-void ar_tls_closed(struct ar_link *l);
+void ar_tls_closed(struct ar_byte_link *l);
 void ar_tls_free(struct ar_tls *t); /* NULL is fine */
 
 /* Ciphertext came in. */
-void ar_tls_feed(struct ar_link *l, struct ar_str bytes);
+void ar_tls_feed(struct ar_byte_link *l, struct ar_str bytes);
 
 /* Does what could not be done inside a call of the owner; once per turn of the loop. */
 void ar_tls_flush(struct ar_http_server *s);

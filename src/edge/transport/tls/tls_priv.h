@@ -13,14 +13,14 @@
 
 /* A write that the owner was promised to hear of. */
 struct ar_tls_queue {
-	ar_link_written_fn *done;
+	ar_byte_link_written_fn *done;
 	unsigned count, at; /* bufs before `at` are encrypted */
 	uv_buf_t bufs[];
 };
 
 struct ar_tls {
 	SSL *ssl;
-	struct ar_link *link;
+	struct ar_byte_link *link;
 	struct ar_tls_bio bio;
 	struct ar_buf in; /* ciphertext that came in and nobody wants to read yet */
 	struct ar_buf out; /* ciphertext that the socket did not take; being written */

@@ -52,7 +52,7 @@ bool ar_tls_send(struct ar_tls *t)
 static void finish_write(struct ar_tls *t, int status)
 {
 	struct ar_tls_queue *q = t->queue;
-	ar_link_written_fn *done = q->done;
+	ar_byte_link_written_fn *done = q->done;
 
 	t->queue = NULL;
 	ar_free(q);
@@ -130,7 +130,7 @@ static bool push(struct ar_tls *t, uv_buf_t *bufs, unsigned count, unsigned *at,
 	return true;
 }
 
-int ar_tls_try_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count)
+int ar_tls_try_write(struct ar_byte_link *l, const uv_buf_t *bufs, unsigned count)
 {
 	struct ar_tls *t = l->tls;
 	uv_buf_t left[64];
@@ -159,7 +159,7 @@ void ar_tls_write_more(struct ar_tls *t)
 		finish_write(t, 0);
 }
 
-int ar_tls_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count, ar_link_written_fn *done)
+int ar_tls_write(struct ar_byte_link *l, const uv_buf_t *bufs, unsigned count, ar_byte_link_written_fn *done)
 {
 	struct ar_tls *t = l->tls;
 
@@ -174,7 +174,7 @@ int ar_tls_write(struct ar_link *l, const uv_buf_t *bufs, unsigned count, ar_lin
 	return 0;
 }
 
-bool ar_tls_shutdown(struct ar_link *l)
+bool ar_tls_shutdown(struct ar_byte_link *l)
 {
 	struct ar_tls *t = l->tls;
 	uv_os_fd_t fd;
@@ -188,12 +188,12 @@ bool ar_tls_shutdown(struct ar_link *l)
 	return t->write || (!uv_fileno(&l->u.handle, &fd) && !shutdown(fd, SHUT_WR));
 }
 
-bool ar_tls_is_flushed(const struct ar_link *l)
+bool ar_tls_is_flushed(const struct ar_byte_link *l)
 {
 	return !l->tls->write;
 }
 
-void ar_tls_closed(struct ar_link *l)
+void ar_tls_closed(struct ar_byte_link *l)
 {
 	if (l->tls->queue)
 		finish_write(l->tls, UV_ECANCELED);

@@ -8,7 +8,7 @@
 #include "rpc/outbox.h"
 #include "rpc/rpc.h"
 #include "server.h"
-#include "ws/ws_codec.h"
+#include "ws_codec.h"
 #include "ws/ws_upgrade.h"
 
 #define SEND_BUFFER \
@@ -18,7 +18,7 @@ struct ar_ws {
 	struct ar_outbox out; /* first: see outbox.c */
 	struct ar_rpc rpc;
 	struct ar_ws_codec codec;
-	struct ar_link *link; /* its deadline: of the output, then of the close */
+	struct ar_byte_link *link; /* its deadline: of the output, then of the close */
 	struct ar_deadline life; /* ping and pong */
 	struct ar_deadline body; /* of a message that has begun */
 	struct ar_buf pending; /* came in while no message was wanted */
@@ -31,7 +31,7 @@ struct ar_ws {
 
 static void release(struct ar_ws *w)
 {
-	struct ar_link *l = w->link;
+	struct ar_byte_link *l = w->link;
 
 	if (!w->is_closed || !ar_rpc_is_idle(&w->rpc))
 		return;
@@ -40,7 +40,7 @@ static void release(struct ar_ws *w)
 	ar_buf_fini(&w->pending);
 	ar_http_admission_free(w->admission);
 	ar_free(w);
-	ar_link_free(l);
+	ar_byte_link_free(l);
 }
 
 static void end_connection(struct ar_ws *w, bool is_stuck)
@@ -49,7 +49,7 @@ static void end_connection(struct ar_ws *w, bool is_stuck)
 	ar_deadline_clear(&w->life);
 	ar_deadline_clear(&w->body);
 	ar_rpc_stop(&w->rpc, is_stuck);
-	ar_link_close(w->link);
+	ar_byte_link_close(w->link);
 }
 
 /* Nothing more is said: what is in the outbox is our last word. */
@@ -74,11 +74,11 @@ static void close_with(struct ar_ws *w, unsigned code, struct ar_str reason)
 /* Waits a little for the peer's end, so that our last bytes are not lost. */
 static void linger(struct ar_ws *w)
 {
-	if (!ar_link_shutdown(w->link) || !ar_link_read_start(w->link)) {
+	if (!ar_byte_link_shutdown(w->link) || !ar_byte_link_read_start(w->link)) {
 		end_connection(w, false);
 		return;
 	}
-	ar_link_set_deadline(w->link, AR_DEADLINE_LINGER);
+	ar_byte_link_set_deadline(w->link, AR_DEADLINE_LINGER);
 }
 
 /* ---- input ---- */
@@ -138,7 +138,7 @@ static size_t feed_codec(struct ar_ws *w, struct ar_str bytes)
 	return bytes.len;
 }
 
-static void on_bytes(struct ar_link *l, struct ar_str bytes)
+static void on_bytes(struct ar_byte_link *l, struct ar_str bytes)
 {
 	struct ar_ws *w = l->owner;
 	size_t used = 0;
@@ -150,7 +150,7 @@ static void on_bytes(struct ar_link *l, struct ar_str bytes)
 	if (used < bytes.len)
 		ar_buf_adds(&w->pending, ar_str_sub(bytes, used, bytes.len));
 	if (w->pending.len || !wants_more(w))
-		ar_link_read_stop(l);
+		ar_byte_link_read_stop(l);
 }
 
 static void read_on(struct ar_ws *w)
@@ -164,7 +164,7 @@ static void read_on(struct ar_ws *w)
 		w->pending = bytes;
 	else
 		ar_buf_fini(&bytes);
-	if (!w->pending.len && wants_more(w) && !ar_link_read_start(w->link))
+	if (!w->pending.len && wants_more(w) && !ar_byte_link_read_start(w->link))
 		end_connection(w, false);
 }
 
@@ -202,7 +202,7 @@ static const struct ar_rpc_vtable rpc_callbacks = { send_text, takes_more, on_hu
 
 static void on_stalled(struct ar_outbox *o)
 {
-	ar_link_set_deadline(o->link, AR_DEADLINE_WRITE);
+	ar_byte_link_set_deadline(o->link, AR_DEADLINE_WRITE);
 }
 
 static void on_drained(struct ar_outbox *o)
@@ -255,7 +255,7 @@ static void on_body_late(struct ar_deadline *d)
 
 static void on_link_late(struct ar_deadline *d)
 {
-	struct ar_link *l = AR_CONTAINER_OF(d, struct ar_link, deadline);
+	struct ar_byte_link *l = AR_CONTAINER_OF(d, struct ar_byte_link, deadline);
 
 	if (d->kind == AR_DEADLINE_WRITE) {
 		l->server->counters.timeouts++;
@@ -266,12 +266,12 @@ static void on_link_late(struct ar_deadline *d)
 
 /* ---- the link ---- */
 
-static void on_lost(struct ar_link *l)
+static void on_lost(struct ar_byte_link *l)
 {
 	end_connection(l->owner, false);
 }
 
-static void on_closed(struct ar_link *l)
+static void on_closed(struct ar_byte_link *l)
 {
 	struct ar_ws *w = l->owner;
 
@@ -279,18 +279,18 @@ static void on_closed(struct ar_link *l)
 	release(w);
 }
 
-static void on_drain(struct ar_link *l)
+static void on_drain(struct ar_byte_link *l)
 {
 	struct ar_ws *w = l->owner;
 
 	if (w->is_over)
 		return;
-	ar_link_read_stop(l);
+	ar_byte_link_read_stop(l);
 	ar_rpc_drain(&w->rpc);
 	ar_outbox_wake(&w->out);
 }
 
-static const struct ar_link_vtable link_callbacks = { on_bytes, on_lost, on_closed, on_drain, on_lost };
+static const struct ar_byte_link_vtable link_callbacks = { on_bytes, on_lost, on_closed, on_drain, on_lost };
 
 /* ---- the beginning ---- */
 
@@ -307,7 +307,7 @@ static void take_admission(struct ar_ws *w, struct ar_carrier *c)
 	ar_http_admission_watch(w->admission, on_credentials_ended, w);
 }
 
-static void take_link(struct ar_link *l, struct ar_http_request *req, struct ar_str rest)
+static void take_link(struct ar_byte_link *l, struct ar_http_request *req, struct ar_str rest)
 {
 	struct ar_http_server *s = l->server;
 	struct ar_ws *w = ar_new0(sizeof *w);
@@ -322,9 +322,9 @@ static void take_link(struct ar_link *l, struct ar_http_request *req, struct ar_
 	ar_deadline_init(&w->life, on_life);
 	ar_deadline_init(&w->body, on_body_late);
 	l->deadline.expired = on_link_late;
-	ar_link_own(l, &link_callbacks, w);
-	ar_link_set_send_buffer(l, SEND_BUFFER);
-	ar_ws_upgrade_write(ar_outbox_open(&w->out), req->head->ws_key);
+	ar_byte_link_own(l, &link_callbacks, w);
+	ar_byte_link_set_send_buffer(l, SEND_BUFFER);
+	ar_ws_upgrade_write(ar_outbox_open(&w->out), req->head->ws_key, AR_WS_PROTOCOL);
 	ar_outbox_wake(&w->out); /* reading begins when that is out */
 	ar_server_set_deadline(s, &w->life, AR_DEADLINE_PING);
 	if (rest.len)
@@ -349,7 +349,7 @@ void ar_ws_open(struct ar_http_request *req)
 		ar_http_request_refuse(req, AR_ERR_NOT_FOUND, "a node has to POST its commands", 0);
 	else if (!c->v->upgrade)
 		ar_http_request_refuse(req, AR_ERR_UNAVAILABLE, "open the WebSocket over HTTP/1.1", 0);
-	else if (!ar_ws_upgrade_check(req->head, &fault))
+	else if (!ar_ws_upgrade_check(req->head, AR_WS_PROTOCOL, &fault))
 		refuse_upgrade(req, &fault);
 	else if (c->server->is_draining)
 		ar_http_request_refuse(req, AR_ERR_OVERLOADED, "the server is stopping", 0);

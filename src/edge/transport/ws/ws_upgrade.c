@@ -1,13 +1,11 @@
-/* See ws_upgrade.h. SHA-1 is what the handshake asks for: it proves that we read the
- * request, and protects nothing. */
+/* See ws_upgrade.h. */
 #include "ws/ws_upgrade.h"
 #include "base64.h"
+#include "ws_accept.h"
 
-#include <openssl/evp.h>
 #include <string.h>
 
 #define KEY_BYTES 16
-#define SHA1_BYTES 20
 
 static bool is_key(struct ar_str key)
 {
@@ -20,18 +18,18 @@ static bool is_key(struct ar_str key)
 }
 
 /* Subprotocols, unlike header names, are case-sensitive. */
-static bool offers_ours(struct ar_str protocols)
+static bool offers(struct ar_str protocols, const char *protocol)
 {
 	struct ar_str part;
 
 	while (ar_header_next(&protocols, &part)) {
-		if (ar_str_is(part, AR_WS_PROTOCOL))
+		if (ar_str_is(part, protocol))
 			return true;
 	}
 	return false;
 }
 
-bool ar_ws_upgrade_check(const struct ar_http_head *r, struct ar_fault *ret_fault)
+bool ar_ws_upgrade_check(const struct ar_http_head *r, const char *protocol, struct ar_fault *ret_fault)
 {
 	struct ar_fault fault = { 0 };
 
@@ -41,31 +39,21 @@ bool ar_ws_upgrade_check(const struct ar_http_head *r, struct ar_fault *ret_faul
 		fault = (struct ar_fault){ 426, "the WebSocket version has to be 13" };
 	else if (!is_key(r->ws_key))
 		fault = (struct ar_fault){ 400, "Sec-WebSocket-Key has to be 16 bytes in base64" };
-	else if (!offers_ours(r->ws_protocol))
-		fault = (struct ar_fault){ 400, "offer the subprotocol " AR_WS_PROTOCOL };
+	else if (!offers(r->ws_protocol, protocol))
+		fault = (struct ar_fault){ 400, strcmp(protocol, AR_WS_PROTOCOL) == 0
+							? "offer the subprotocol " AR_WS_PROTOCOL
+							: "offer the subprotocol " AR_WS_WORKER_PROTOCOL };
 	*ret_fault = fault;
 	return !fault.status;
 }
 
-static struct ar_str accept_of(struct ar_arena *a, struct ar_str key)
-{
-	static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-	struct ar_str text = ar_arena_fmt(a, "%.*s%s", AR_STR_ARG(key), guid);
-	unsigned char digest[EVP_MAX_MD_SIZE];
-	unsigned len = 0;
-
-	if (EVP_Digest(text.p, text.len, digest, &len, EVP_sha1(), NULL) != 1 || len != SHA1_BYTES)
-		return AR_STR("");
-	return ar_base64(a, (struct ar_str){ (const char *)digest, len });
-}
-
-void ar_ws_upgrade_write(struct ar_buf *out, struct ar_str key)
+void ar_ws_upgrade_write(struct ar_buf *out, struct ar_str key, const char *protocol)
 {
 	struct ar_arena a = { 0 };
 
 	ar_buf_addz(out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
 			 "Sec-WebSocket-Accept: ");
-	ar_buf_adds(out, accept_of(&a, key));
-	ar_buf_addz(out, "\r\nSec-WebSocket-Protocol: " AR_WS_PROTOCOL "\r\n\r\n");
+	ar_buf_adds(out, ar_ws_accept(&a, key));
+	ar_buf_addf(out, "\r\nSec-WebSocket-Protocol: %s\r\n\r\n", protocol);
 	ar_arena_fini(&a);
 }

@@ -6,12 +6,14 @@
 #include "buf.h"
 #include "message.h"
 
-#define AR_WS_PROTOCOL "agentruntime.v1"
+#define AR_WS_PROTOCOL "agentruntime.v1" /* JSON-RPC of clients */
+#define AR_WS_WORKER_PROTOCOL "agentruntime.worker.1" /* the number is raised with what old workers misread */
 
-/* Whether it is a request for a WebSocket of version 13 with our subprotocol; false with the reason. */
-bool ar_ws_upgrade_check(const struct ar_http_head *r, struct ar_fault *ret_fault);
+/* Whether it is a request for a WebSocket of version 13 with one of these subprotocols; false with the
+ * reason. */
+bool ar_ws_upgrade_check(const struct ar_http_head *r, const char *protocol, struct ar_fault *ret_fault);
 
 /* The whole 101 reply. */
-void ar_ws_upgrade_write(struct ar_buf *out, struct ar_str key);
+void ar_ws_upgrade_write(struct ar_buf *out, struct ar_str key, const char *protocol);
 
 #endif

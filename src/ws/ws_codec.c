@@ -1,13 +1,16 @@
 /* See ws_codec.h. */
-#include "ws/ws_codec.h"
+#include "ws_codec.h"
 #include "mem.h"
+#include "status.h"
 
 #include <string.h>
+#include <sys/random.h>
 #include <wslay/wslay.h>
 
 #define MASK_BYTES 4
 #define REASON_BYTES 123
-#define HEAD_BYTES 10 /* of a frame of ours, at most */
+#define HEAD_BYTES 14 /* of a frame of ours, at most */
+#define MASKED 0x80
 
 /* wslay's side, with a flag for a partial frame: it was given `taken` bytes, and the frames
  * that it has seen are `framed` bytes long. */
@@ -47,9 +50,25 @@ static ssize_t on_send(wslay_event_context_ptr w AR_UNUSED, const uint8_t *bytes
 	return (ssize_t)len;
 }
 
-static uint64_t size_on_wire(uint64_t payload)
+/* The mask hides nothing: it keeps what a client sends from looking like HTTP to what is on the way. */
+static void make_mask(uint8_t ret[MASK_BYTES])
 {
-	return payload + 2 + MASK_BYTES + (payload < 126 ? 0 : payload <= UINT16_MAX ? 2 : 8);
+	AR_ASSERT(getrandom(ret, MASK_BYTES, 0) == MASK_BYTES);
+}
+
+static int on_mask(wslay_event_context_ptr w AR_UNUSED, uint8_t *buf, size_t len, void *arg AR_UNUSED)
+{
+	AR_ASSERT(len == MASK_BYTES);
+	make_mask(buf);
+	return 0;
+}
+
+static uint64_t size_on_wire(const struct ar_ws_codec *c, uint64_t payload)
+{
+	return payload + 2 + (c->is_client ? 0 : MASK_BYTES) +
+	       (payload < 126		? 0
+		: payload <= UINT16_MAX ? 2
+					: 8);
 }
 
 /* Told as soon as the head of the frame is there. */
@@ -66,17 +85,19 @@ static void on_frame_start(wslay_event_context_ptr w, const struct wslay_event_o
 	struct ar_ws_reader *r = arg;
 	struct ar_ws_codec *c = r->codec;
 
-	r->framed += size_on_wire(a->payload_length);
+	r->framed += size_on_wire(c, a->payload_length);
 	r->is_control = wslay_is_ctrl_frame(a->opcode);
 	if (a->opcode == WSLAY_CONNECTION_CLOSE && a->payload_length == 1)
 		give_up(w, c, AR_WS_PROTOCOL_ERROR, AR_STR("the close code is incomplete"));
 	if (r->is_control)
 		return;
 	r->is_amid = !a->fin;
-	if (a->opcode == WSLAY_BINARY_FRAME)
-		give_up(w, c, AR_WS_NOT_TEXT, AR_STR("text only"));
+	if (a->opcode == (c->is_binary ? WSLAY_TEXT_FRAME : WSLAY_BINARY_FRAME))
+		give_up(w, c, AR_WS_WRONG_KIND, c->is_binary ? AR_STR("bytes only") : AR_STR("text only"));
 	else if (a->payload_length > c->cap - c->message.len)
-		give_up(w, c, AR_WS_TOO_LARGE, AR_STR("the message is larger than limits.max_body_bytes"));
+		give_up(w, c, AR_WS_TOO_LARGE,
+			c->is_binary ? AR_STR("the message is too long")
+				     : AR_STR("the message is larger than limits.max_body_bytes"));
 }
 
 static void on_frame_chunk(wslay_event_context_ptr w AR_UNUSED,
@@ -102,7 +123,7 @@ static void on_message(wslay_event_context_ptr w AR_UNUSED, const struct wslay_e
 	if (wslay_is_ctrl_frame(a->opcode))
 		return;
 	c->message = (struct ar_buf){ 0 };
-	c->v->text(c, ar_buf_str(&message));
+	c->v->message(c, ar_buf_str(&message));
 	ar_buf_fini(&message);
 }
 
@@ -116,7 +137,7 @@ static void reader_free(struct ar_ws_reader *r)
 	ar_free(r);
 }
 
-static struct ar_ws_reader *reader_new(void)
+static struct ar_ws_reader *reader_new(bool is_client)
 {
 	static const struct wslay_event_callbacks callbacks = {
 		.recv_callback = on_recv,
@@ -124,10 +145,13 @@ static struct ar_ws_reader *reader_new(void)
 		.on_frame_recv_start_callback = on_frame_start,
 		.on_frame_recv_chunk_callback = on_frame_chunk,
 		.on_msg_recv_callback = on_message,
+		.genmask_callback = on_mask,
 	};
 	struct ar_ws_reader *r = ar_new0(sizeof *r);
+	int rc = is_client ? wslay_event_context_client_init(&r->wslay, &callbacks, r)
+			   : wslay_event_context_server_init(&r->wslay, &callbacks, r);
 
-	if (wslay_event_context_server_init(&r->wslay, &callbacks, r) != 0) {
+	if (rc != 0) {
 		ar_free(r);
 		return NULL;
 	}
@@ -138,7 +162,7 @@ static struct ar_ws_reader *reader_new(void)
 static struct ar_ws_reader *reader_of(struct ar_ws_codec *c)
 {
 	if (!c->reader) {
-		c->reader = c->spare->reader ? c->spare->reader : reader_new();
+		c->reader = c->spare->reader ? c->spare->reader : reader_new(c->is_client);
 		c->spare->reader = NULL;
 	}
 	if (!c->reader)
@@ -167,6 +191,21 @@ static void give_back(struct ar_ws_codec *c)
 
 /* ---- feeding ---- */
 
+/* wslay does not tell a peer what was wrong with the head of a frame: it closes without a code. */
+static void write_protocol_error(const struct ar_ws_codec *c, struct ar_buf *out, size_t said)
+{
+	size_t len = c->is_client ? 2 + MASK_BYTES : 2;
+	struct ar_str last =
+		ar_str_sub(ar_buf_str(out), out->len - (out->len < len ? out->len : len), out->len);
+
+	if (out->len >= said + len && last.p[0] == '\x88' && last.p[1] == (char)(c->is_client ? MASKED : 0))
+		out->len -= len;
+	if (c->is_client)
+		ar_ws_client_close(out, AR_WS_PROTOCOL_ERROR, AR_STR(""));
+	else
+		ar_ws_write_close(out, AR_WS_PROTOCOL_ERROR, AR_STR(""));
+}
+
 bool ar_ws_feed(struct ar_ws_codec *c, struct ar_str bytes, struct ar_buf *out, size_t *ret_used)
 {
 	struct ar_ws_reader *r = reader_of(c);
@@ -181,11 +220,8 @@ bool ar_ws_feed(struct ar_ws_codec *c, struct ar_str bytes, struct ar_buf *out, 
 	has_failed = wslay_event_recv(r->wslay) != 0;
 	has_failed = wslay_event_send(r->wslay) != 0 || has_failed;
 	*ret_used = bytes.len - r->bytes.len;
-	/* wslay does not tell a peer what was wrong with the head of a frame: it closes without a code. */
-	if (has_failed && !c->is_over) {
-		out->len -= out->len >= said + 2 && ar_str_ends(ar_buf_str(out), AR_STR("\x88\x00")) ? 2 : 0;
-		ar_ws_write_close(out, AR_WS_PROTOCOL_ERROR, AR_STR(""));
-	}
+	if (has_failed && !c->is_over)
+		write_protocol_error(c, out, said);
 	c->is_over = c->is_over || has_failed || wslay_event_get_close_sent(r->wslay);
 	if (!c->is_over) {
 		give_back(c);
@@ -214,21 +250,55 @@ void ar_ws_spare_fini(struct ar_ws_spare *s)
 
 /* ---- writing ---- */
 
+static void write_head(struct ar_buf *out, unsigned opcode, size_t len, unsigned masked)
+{
+	unsigned bytes = len < 126 ? 0 : len <= UINT16_MAX ? 2 : 8;
+
+	ar_buf_room(out, HEAD_BYTES + len); /* at once, not step by step */
+	ar_buf_addc(out, (char)(0x80 | opcode));
+	ar_buf_addc(out, (char)(masked | (bytes == 0 ? len : bytes == 2 ? 126 : 127)));
+	while (bytes--)
+		ar_buf_addc(out, (char)(len >> (8 * bytes)));
+}
+
 static void write_frame(struct ar_buf *out, unsigned opcode, struct ar_str payload)
 {
-	unsigned bytes = payload.len < 126 ? 0 : payload.len <= UINT16_MAX ? 2 : 8;
-
-	ar_buf_room(out, HEAD_BYTES + payload.len); /* at once, not step by step */
-	ar_buf_addc(out, (char)(0x80 | opcode));
-	ar_buf_addc(out, (char)(bytes == 0 ? payload.len : bytes == 2 ? 126 : 127));
-	while (bytes--)
-		ar_buf_addc(out, (char)(payload.len >> (8 * bytes)));
+	write_head(out, opcode, payload.len, 0);
 	ar_buf_adds(out, payload);
+}
+
+static void write_masked(struct ar_buf *out, unsigned opcode, struct ar_str payload)
+{
+	uint8_t mask[MASK_BYTES];
+	char *to;
+
+	make_mask(mask);
+	write_head(out, opcode, payload.len, MASKED);
+	ar_buf_add(out, mask, sizeof mask);
+	to = ar_buf_room(out, payload.len + 1);
+	for (size_t i = 0; i < payload.len; i++)
+		to[i] = (char)((uint8_t)payload.p[i] ^ mask[i % MASK_BYTES]);
+	out->len += payload.len;
+}
+
+/* What a close frame says; the room is the caller's. */
+static struct ar_str close_payload(char room[2 + REASON_BYTES], unsigned code, struct ar_str reason)
+{
+	reason = ar_str_utf8_prefix(reason, REASON_BYTES);
+	room[0] = (char)(code >> 8);
+	room[1] = (char)code;
+	memcpy(room + 2, reason.p, reason.len);
+	return (struct ar_str){ room, 2 + reason.len };
 }
 
 void ar_ws_write_text(struct ar_buf *out, struct ar_str text)
 {
 	write_frame(out, WSLAY_TEXT_FRAME, text);
+}
+
+void ar_ws_write_binary(struct ar_buf *out, struct ar_str bytes)
+{
+	write_frame(out, WSLAY_BINARY_FRAME, bytes);
 }
 
 void ar_ws_write_ping(struct ar_buf *out)
@@ -238,9 +308,24 @@ void ar_ws_write_ping(struct ar_buf *out)
 
 void ar_ws_write_close(struct ar_buf *out, unsigned code, struct ar_str reason)
 {
-	char payload[2 + REASON_BYTES] = { (char)(code >> 8), (char)code };
+	char room[2 + REASON_BYTES];
 
-	reason = ar_str_utf8_prefix(reason, REASON_BYTES);
-	memcpy(payload + 2, reason.p, reason.len);
-	write_frame(out, WSLAY_CONNECTION_CLOSE, (struct ar_str){ payload, 2 + reason.len });
+	write_frame(out, WSLAY_CONNECTION_CLOSE, close_payload(room, code, reason));
+}
+
+void ar_ws_client_binary(struct ar_buf *out, struct ar_str bytes)
+{
+	write_masked(out, WSLAY_BINARY_FRAME, bytes);
+}
+
+void ar_ws_client_ping(struct ar_buf *out)
+{
+	write_masked(out, WSLAY_PING, AR_STR(""));
+}
+
+void ar_ws_client_close(struct ar_buf *out, unsigned code, struct ar_str reason)
+{
+	char room[2 + REASON_BYTES];
+
+	write_masked(out, WSLAY_CONNECTION_CLOSE, close_payload(room, code, reason));
 }
