@@ -7775,6 +7775,7 @@ const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
 	[AR_ROUTE_VERIFY] = { "/v1/verify", false, AR_ACCESS_ADMIN },
 	[AR_ROUTE_RPC] = { "/v1/rpc", true, AR_ACCESS_ANY },
 	[AR_ROUTE_AUDIT] = { "/v1/audit", false, AR_ACCESS_NODE },
+	[AR_ROUTE_WORKER] = { "/v1/worker", true, AR_ACCESS_ANY },
 };
 
 const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {

@@ -367,6 +367,7 @@ enum ar_route_name {
 	AR_ROUTE_VERIFY = 7,
 	AR_ROUTE_RPC = 8,
 	AR_ROUTE_AUDIT = 9,
+	AR_ROUTE_WORKER = 10,
 	AR_ROUTE_COUNT,
 };
 

@@ -2,6 +2,7 @@
  * {"port":n,"cluster":n} when it serves and its counters when it ends. SIGTERM drains; SIGINT closes at
  * once. */
 #include "fake_core.h"
+#include "fake_workers.h"
 #include "transport.h"
 
 #include <getopt.h>
@@ -48,6 +49,7 @@ static const struct option flags[] = {
 	{ "hosts", required_argument, NULL, 'h' },
 	{ "origins", required_argument, NULL, 'O' },
 	{ "guarded", no_argument, NULL, 'g' },
+	{ "workers", no_argument, NULL, 'w' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -161,6 +163,10 @@ static void set_option(struct ar_http_options *o, int flag, const char *value)
 		return;
 	case 'g':
 		o->is_guarded = true;
+		return;
+	case 'w':
+		o->auth = fake_workers_auth();
+		o->workers = fake_workers();
 		return;
 	case 'd':
 		limit_descriptors((uint32_t)strtoul(value, NULL, 10));

@@ -10,7 +10,8 @@ struct ar_http_admission *ar_http_admission_new(struct ar_http_server *s, const 
 
 	if (ar_principal_is_operator(who) && (!who || ar_str_is(who->person, AR_PERSON_LOCAL)))
 		return NULL;
-	a = ar_new0(sizeof(*a) + who->tenant.len + who->actor.len + who->person.len + who->token.len);
+	a = ar_new0(sizeof(*a) + who->tenant.len + who->actor.len + who->person.len + who->token.len +
+		    who->worker.len);
 	text = (char *)(a + 1);
 	a->server = s;
 	a->who = *who;
@@ -18,6 +19,7 @@ struct ar_http_admission *ar_http_admission_new(struct ar_http_server *s, const 
 	a->who.actor = ar_str_put(&text, who->actor);
 	a->who.person = ar_str_put(&text, who->person);
 	a->who.token = ar_str_put(&text, who->token);
+	a->who.worker = ar_str_put(&text, who->worker);
 	ar_list_init(&a->node);
 	return a;
 }

@@ -3,6 +3,7 @@
  * wording. Owner: the loop thread. */
 #include "request.h"
 #include "openapi.h"
+#include "ws/worker_link.h"
 #include "ws/ws.h"
 #include "server.h"
 
@@ -115,6 +116,7 @@ static const struct {
 	[AR_ROUTE_VERIFY] = { ar_http_request_verify,
 			      "a node does not verify for another; send the request to that node" },
 	[AR_ROUTE_RPC] = { ar_ws_open, NULL },
+	[AR_ROUTE_WORKER] = { ar_worker_link_open, "this server takes no workers" },
 	[AR_ROUTE_AUDIT] = { audit, "there is no path '/v1/audit'" },
 };
 
@@ -133,6 +135,8 @@ static bool is_served(const struct ar_http_request *req)
 		return !is_peer && ops->drain;
 	case AR_ROUTE_VERIFY:
 		return !is_peer;
+	case AR_ROUTE_WORKER:
+		return !is_peer && req->carrier->server->workers.take;
 	case AR_ROUTE_AUDIT:
 		return is_peer;
 	default:

@@ -319,6 +319,7 @@ enum ar_status ar_http_server_open(uv_loop_t *loop, const struct ar_http_options
 
 	s->loop = loop;
 	s->control = o->control;
+	s->workers = o->workers;
 	s->ops = o->ops ? *o->ops : (struct ar_http_ops){ 0 };
 	set_limits(s, o);
 	ar_server_look_at_descriptors(s);

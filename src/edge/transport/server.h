@@ -47,6 +47,7 @@ struct ar_http_server {
 	struct ar_http_counters counters;
 	struct ar_listener tcp, local, cluster;
 	struct ar_http_ops ops;
+	struct ar_http_workers workers;
 	struct ar_names names;
 	struct ar_tls_shared tls;
 	struct ar_h2_shared h2;

@@ -16,6 +16,7 @@
 struct ar_control;
 struct ar_auth;
 struct ar_http_server;
+struct ar_link;
 
 /* An answer that goes out, or the beginning of a stream, for the log. Text is borrowed until the call
  * returns; absent where there is none. */
@@ -52,6 +53,18 @@ struct ar_http_ops {
 struct ar_stdio_options {
 	int in, out; /* the server's from now on */
 	void (*ended)(void *arg); /* once: the peer has said all, or nobody reads any more */
+	void *arg;
+};
+
+/* Who is at the other end of a worker's link, by its token. Text is borrowed until the call returns. */
+struct ar_http_worker {
+	struct ar_str id, tenant;
+};
+
+/* Who takes the links of workers (port/link.h). take() owns the link and sets its callbacks; NULL: workers
+ * are not served. */
+struct ar_http_workers {
+	void (*take)(void *arg, const struct ar_http_worker *who, struct ar_link *link);
 	void *arg;
 };
 
@@ -95,6 +108,7 @@ struct ar_http_options {
 	const char *peer_key;
 	struct ar_http_cluster_tls cluster_tls;
 	const struct ar_stdio_options *stdio; /* NULL = none; copied */
+	struct ar_http_workers workers;
 	const struct ar_http_ops *ops; /* copied; NULL: no cluster, ready while not draining */
 	size_t max_body_bytes; /* [4 MiB] */
 	size_t max_header_bytes; /* request line and headers [16 KiB] */
