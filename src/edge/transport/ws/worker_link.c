@@ -26,7 +26,7 @@ struct worker_link {
 	struct ar_buf queue; /* behind what the outbox has */
 	struct ar_http_admission *admission;
 	bool is_owned; /* the owner has neither closed it nor heard of its end */
-	bool is_over; /* our close frame is in the queue, or the connection is lost: nothing counts any more */
+	bool is_over; /* our close frame is in the queue, or the connection is lost */
 	bool has_sent; /* the owner waits for on_drained */
 };
 
