@@ -29,6 +29,18 @@ struct ar_clock *ar_clock_system(void)
 	return &system_clock;
 }
 
+static ar_usec boot(struct ar_clock *c AR_UNUSED)
+{
+	return read_clock(CLOCK_BOOTTIME);
+}
+
+struct ar_clock *ar_clock_boot(void)
+{
+	static struct ar_clock boot_clock = { wall, boot };
+
+	return &boot_clock;
+}
+
 ar_usec ar_clock_thread_cpu(void)
 {
 	return read_clock(CLOCK_THREAD_CPUTIME_ID);

@@ -15,6 +15,9 @@ AR_BEGIN_DECLS
 
 struct ar_clock *ar_clock_system(void);
 
+/* The same, but its monotonic time goes on while the machine sleeps: for leases that others count too. */
+struct ar_clock *ar_clock_boot(void);
+
 /* Processor time of this thread: for measuring what was done, never for deciding when. */
 ar_usec ar_clock_thread_cpu(void);
 

@@ -1,0 +1,122 @@
+/* Checkpoints and inspections; see codec.h. */
+#include "codec.h"
+
+#define IDS_MAX 4096
+
+/* ---- checkpoints ---- */
+
+void ar_codec_write_checkpoint(struct ar_wire_writer *w, const struct ar_checkpoint_run *r, int64_t left_ms)
+{
+	ar_jw_mint(&w->w, "what", r->kind);
+	ar_wire_add(w, "tenant", r->tenant);
+	ar_wire_add(w, "workspaceId", r->workspace_id);
+	ar_wire_add(w, "folder", r->folder);
+	ar_wire_add(w, "session", r->session_id);
+	ar_wire_add(w, "from", r->from);
+	ar_wire_add(w, "to", r->to);
+	ar_jw_mint(&w->w, "leftMs", left_ms);
+	ar_jw_key(&w->w, "ids");
+	ar_jw_open_array(&w->w);
+	for (size_t i = 0; i < r->id_count; i++)
+		ar_wire_add_piece(w, r->ids[i]);
+	ar_jw_close_array(&w->w);
+}
+
+void ar_codec_read_checkpoint(struct ar_wire_message *m, struct ar_arena *a, struct ar_checkpoint_run *ret)
+{
+	struct ar_json v = m->head, ids = ar_wire_array(m, v, "ids", IDS_MAX);
+	struct ar_str *list = ar_arena_alloc(a, (ar_json_len(ids) + 1) * sizeof(*list));
+
+	*ret = (struct ar_checkpoint_run){ .tenant = ar_wire_text(m, v, "tenant"),
+					   .workspace_id = ar_wire_text(m, v, "workspaceId"),
+					   .folder = ar_wire_text(m, v, "folder"),
+					   .session_id = ar_wire_text(m, v, "session"),
+					   .from = ar_wire_text(m, v, "from"),
+					   .to = ar_wire_text(m, v, "to"),
+					   .ids = list };
+	ret->kind =
+		(enum ar_checkpoint_kind)ar_wire_int(m, v, "what", AR_CHECKPOINT_SAVE, AR_CHECKPOINT_FORGET);
+	for (struct ar_json_iter it = ar_json_iter(ids); ar_json_next(&it);)
+		list[ret->id_count++] = ar_wire_piece(m, it.value);
+	m->is_broken |= ret->kind == 0 || ar_str_absent(ret->folder);
+}
+
+void ar_codec_write_checkpoint_result(struct ar_wire_writer *w, const struct ar_checkpoint_result *r)
+{
+	ar_jw_mint(&w->w, "status", r->status);
+	ar_wire_add(w, "message", r->message);
+	ar_wire_add(w, "id", r->id);
+	ar_jw_mint(&w->w, "files", r->files);
+	ar_jw_mint(&w->w, "fileBytes", r->bytes);
+	ar_jw_mint(&w->w, "leftOut", r->left_out);
+	ar_wire_add(w, "changes", r->changes);
+	ar_wire_add(w, "diff", r->diff);
+	ar_jw_mbool(&w->w, "isCut", r->is_cut);
+}
+
+void ar_codec_read_checkpoint_result(struct ar_wire_message *m, struct ar_checkpoint_result *ret)
+{
+	struct ar_json v = m->head;
+
+	*ret = (struct ar_checkpoint_result){ .status = (enum ar_status)ar_wire_int(m, v, "status", AR_OK,
+										    AR_STATUS_COUNT - 1),
+					      .message = ar_wire_text(m, v, "message"),
+					      .id = ar_wire_text(m, v, "id"),
+					      .files = ar_wire_int(m, v, "files", 0, INT64_MAX),
+					      .bytes = ar_wire_int(m, v, "fileBytes", 0, INT64_MAX),
+					      .left_out = ar_wire_int(m, v, "leftOut", 0, INT64_MAX),
+					      .changes = ar_wire_json(m, v, "changes", AR_JSON_ARRAY),
+					      .diff = ar_wire_text(m, v, "diff"),
+					      .is_cut = ar_wire_bool(m, v, "isCut") };
+	m->is_broken |= ar_json_type(ar_json_get(v, "status")) != AR_JSON_INT ||
+			ret->id.len > AR_CHECKPOINT_ID_MAX || ret->diff.len > AR_CHECKPOINT_DIFF_MAX;
+}
+
+/* ---- inspections ---- */
+
+void ar_codec_write_inspected(struct ar_wire_writer *w, const struct ar_inspected *found)
+{
+	ar_wire_add(w, "digest", found->digest);
+	ar_wire_add(w, "file", found->file);
+	ar_wire_add(w, "instructions", found->instructions);
+	ar_wire_add(w, "reason", found->reason);
+	ar_jw_key(&w->w, "items");
+	ar_jw_open_array(&w->w);
+	for (size_t i = 0; i < found->count; i++) {
+		ar_jw_open(&w->w);
+		ar_jw_mint(&w->w, "kind", found->items[i].kind);
+		ar_wire_add(w, "path", found->items[i].path);
+		ar_jw_mint(&w->w, "fileBytes", found->items[i].bytes);
+		ar_wire_add(w, "digest", found->items[i].digest);
+		ar_wire_add(w, "reason", found->items[i].reason);
+		ar_jw_close(&w->w);
+	}
+	ar_jw_close_array(&w->w);
+}
+
+static void read_item(struct ar_wire_message *m, struct ar_json v, struct ar_inspect_item *ret)
+{
+	*ret = (struct ar_inspect_item){ .kind = (enum ar_inspect_kind)ar_wire_int(m, v, "kind",
+										   AR_INSPECT_INSTRUCTIONS,
+										   AR_INSPECT_SKILL),
+					 .path = ar_wire_text(m, v, "path"),
+					 .bytes = ar_wire_int(m, v, "fileBytes", 0, INT64_MAX),
+					 .digest = ar_wire_text(m, v, "digest"),
+					 .reason = ar_wire_text(m, v, "reason") };
+	m->is_broken |= ret->kind == 0 || ar_str_empty(ret->path);
+}
+
+void ar_codec_read_inspected(struct ar_wire_message *m, struct ar_arena *a, struct ar_inspected *ret)
+{
+	struct ar_json v = m->head, items = ar_wire_array(m, v, "items", AR_INSPECT_ITEMS_MAX);
+	struct ar_inspect_item *list = ar_arena_alloc(a, (ar_json_len(items) + 1) * sizeof(*list));
+
+	*ret = (struct ar_inspected){ .digest = ar_wire_text(m, v, "digest"),
+				      .file = ar_wire_text(m, v, "file"),
+				      .instructions = ar_wire_text(m, v, "instructions"),
+				      .reason = ar_wire_text(m, v, "reason"),
+				      .items = list };
+	for (struct ar_json_iter it = ar_json_iter(items); ar_json_next(&it);)
+		read_item(m, it.value, &list[ret->count++]);
+	m->is_broken |= ret->instructions.len > AR_INSPECT_TEXT_MAX + 65536;
+}
