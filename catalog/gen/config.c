@@ -265,6 +265,12 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "shutdown.grace_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "20000", "AGENTD_SHUTDOWN_GRACE_MS", false, false, false, 0, 3600000, NULL, false, false,
 	  offsetof(struct ar_config, shutdown.grace_ms),
 	  "How long a shutdown waits for open model and tool calls before it leaves them for the next start; it starts no new ones. Nodes of a cluster hand over instead (cluster.handover_ms). 0 does not wait." },
+	{ "workers.heartbeat_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "5000", NULL, false, false, false, 20, 600000, NULL, false, false,
+	  offsetof(struct ar_config, workers.heartbeat_ms),
+	  "How often a worker reports to the daemon; one that misses two is shown as stale." },
+	{ "workers.lease_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "30000", NULL, false, false, false, 100, 3600000, NULL, false, false,
+	  offsetof(struct ar_config, workers.lease_ms),
+	  "How long a worker may be silent before its open calls end with an unknown outcome. The worker ends them itself before that." },
 	{ "recovery.max_restarts", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "10", NULL, false, false, false, 1, 10000, NULL, false, false,
 	  offsetof(struct ar_config, recovery.max_restarts),
 	  "Restarts of one turn before it is blocked and a person is asked. A restart counts if the process died while it worked on this turn's session, or if no other session had work." },
@@ -470,7 +476,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats),
 	  "How often the same call with the same arguments and the same answer may repeat in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 147;
+const size_t ar_config_key_count = 149;
 
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

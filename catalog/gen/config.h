@@ -265,6 +265,11 @@ struct ar_config_shutdown {
 	int64_t grace_ms;
 };
 
+struct ar_config_workers {
+	int64_t heartbeat_ms;
+	int64_t lease_ms;
+};
+
 struct ar_config_recovery {
 	int64_t max_restarts;
 	bool auto_resume;
@@ -488,6 +493,7 @@ struct ar_config {
 	struct ar_config_auth auth;
 	struct ar_config_queue queue;
 	struct ar_config_shutdown shutdown;
+	struct ar_config_workers workers;
 	struct ar_config_recovery recovery;
 	struct ar_config_session session;
 	struct ar_config_retention retention;

@@ -264,6 +264,17 @@ static void on_lost_write(void *arg, struct ar_str session, struct ar_str what)
 	ar_lost_writes_say(&((struct ar_host *)arg)->lost_writes, session, what, clock->mono(clock));
 }
 
+/* In front of the parts of this machine, which is a worker like others, but for a name. */
+static void open_workers(struct ar_host *r, const struct ar_config *c)
+{
+	const struct ar_worker_ports local = { .processes = r->processes.host,
+					       .files = r->tools.files,
+					       .checkpoints = r->checkpoints,
+					       .inspector = r->inspector.loop ? &r->inspector.port : NULL };
+
+	ar_host_workers_open(r->loop, c, &local, &r->folders, &r->workers);
+}
+
 static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -279,6 +290,8 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 	    ar_host_processes_open(r->loop, c, r->tools.sandbox, &r->processes, err) != AR_OK ||
 	    ar_host_workspaces_open(r, c, err) != AR_OK)
 		return err->status;
+	open_workers(r, c);
+	ar_tools_offer(&r->tools, c, r->workers.ports->files);
 	if (r->start->open_tools)
 		ar_toolbox_add(r->tools.box, r->start->open_tools(r->start->arg));
 	r->follow = ar_follow_new(&(struct ar_follow_options){ .store = r->store,
@@ -291,15 +304,15 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		.providers = r->models.slots,
 		.provider_count = r->models.count,
 		.toolbox = r->tools.box,
-		.processes = r->processes.host,
+		.processes = r->processes.host ? r->workers.ports->processes : NULL,
 		.ends_processes = c->process.on_shutdown == AR_CONFIG_PROCESS_ON_SHUTDOWN_TERMINATE,
 		.clock = clock,
 		.policy = &r->policy,
 		.hooks = r->hook_runner,
 		.handlers = r->hooks.handlers,
 		.handler_count = r->hooks.count,
-		.inspector = &r->inspector.port,
-		.checkpoints = r->checkpoints,
+		.inspector = r->inspector.loop ? r->workers.ports->inspector : &r->inspector.port,
+		.checkpoints = r->checkpoints ? r->workers.ports->checkpoints : NULL,
 		.redactor = r->redactor,
 		.redact_inputs = c->redact.inputs,
 		.metrics = r->metrics,
@@ -320,9 +333,11 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		return err->status;
 	ar_control_serve_tokens(r->control, r->access.access);
 	ar_control_guard(r->control, ar_access_auth(r->access.access));
-	ar_control_serve_folders(r->control, ar_host_folders_find, &r->folders);
+	ar_control_serve_folders(r->control, ar_host_workers_find_folder, &r->workers);
+	ar_control_serve_workers(r->control, ar_worker_set_workers(r->workers.set), ar_host_workers_drop,
+				 &r->workers);
 	if (r->policy.inspects_workspaces)
-		ar_control_serve_inspector(r->control, &r->inspector.port);
+		ar_control_serve_inspector(r->control, r->workers.ports->inspector);
 	if (r->start->settings)
 		ar_control_show_settings(r->control, show_settings, r);
 	ar_memory_watch(&r->memory, r->engine);
@@ -395,6 +410,7 @@ static enum ar_status open_http(struct ar_host *r, const struct ar_config *c, st
 							    c->cluster.tls_ca, c->cluster.tls_name },
 					   .peer_key = r->member ? r->member->key : NULL,
 					   .ops = &r->ops,
+					   .workers = ar_host_workers_of(&r->workers),
 					   .max_body_bytes = (size_t)c->limits.max_body_bytes,
 					   .max_header_bytes = (size_t)c->limits.max_header_bytes,
 					   .kept_descriptors = ar_descriptors_for_calls(c),
@@ -666,6 +682,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	ar_host_access_close(&r->access);
 	if (r->hook_runner)
 		r->hook_runner->v->close(r->hook_runner);
+	ar_host_workers_close(&r->workers);
 	if (r->checkpoints)
 		r->checkpoints->v->close(r->checkpoints);
 	ar_tools_close(&r->tools);

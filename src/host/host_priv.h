@@ -21,6 +21,7 @@
 #include "store_open.h"
 #include "tools.h"
 #include "transport.h"
+#include "worker/workers.h"
 #include "workspace/folders.h"
 #include "workspace/inspector.h"
 
@@ -54,6 +55,7 @@ struct ar_host {
 	struct ar_host_folders folders;
 	struct ar_host_inspector inspector; /* with workspaces.dir */
 	struct ar_checkpoints *checkpoints; /* of workspaces; NULL: none are made */
+	struct ar_host_workers workers; /* in front of the parts above */
 	struct ar_engine *engine;
 	struct ar_control *control;
 	struct ar_host_access access;

@@ -71,7 +71,7 @@ bool ar_tools_are_ready(const struct ar_tools *t)
 /* What works in a folder runs behind a boundary, so both come together. Both are there for sessions with
  * workspaces of their own, too; what stands in the way then stops nobody else. A server without either starts
  * without the tests of the sandbox. */
-static enum ar_status add_folder_tools(struct ar_tools *t, const struct ar_config *c, struct ar_error *err)
+static enum ar_status open_folder_tools(struct ar_tools *t, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_tool_files_options options = { .max_result_bytes = c->tools.max_result_bytes };
 
@@ -84,40 +84,50 @@ static enum ar_status add_folder_tools(struct ar_tools *t, const struct ar_confi
 		return AR_OK;
 	}
 	t->policy->sandbox = ar_sandbox_host_of(t->sandbox);
-	ar_toolbox_add(t->box, ar_tool_files_new(t->loop, t->sandbox, &options));
-	ar_toolbox_add(t->box, ar_exec_tools_new(t->loop, &(struct ar_exec_options){
-								  .timeout_ms = c->process.timeout_ms,
-								  .max_ms = c->process.max_ms }));
+	t->files = ar_tool_files_new(t->loop, t->sandbox, &options);
 	return AR_OK;
 }
 
 enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct ar_policy *policy,
 			     struct ar_arena *a, struct ar_tools *ret, struct ar_error *err)
 {
-	struct ar_tool_source *http;
-
-	if (find_workspace(c->tools.workspace, a, &policy->workspace, err) != AR_OK ||
-	    ar_mcp_tools_check(c, err) != AR_OK || ar_http_tools_open(loop, c, &http, err) != AR_OK)
-		return err->status;
 	ret->loop = loop;
 	ret->policy = policy;
-	ret->box = ar_toolbox_new();
-	if (http)
-		ar_toolbox_add(ret->box, http);
-	if (add_folder_tools(ret, c, err) != AR_OK)
+	if (find_workspace(c->tools.workspace, a, &policy->workspace, err) != AR_OK ||
+	    ar_mcp_tools_check(c, err) != AR_OK || ar_http_tools_open(loop, c, &ret->http, err) != AR_OK)
 		return err->status;
-	ar_mcp_tools_add(loop, c, policy->workspace, ret->box, &ret->open_servers);
+	return open_folder_tools(ret, c, err);
+}
+
+void ar_tools_offer(struct ar_tools *ret, const struct ar_config *c, struct ar_tool_source *files)
+{
+	ret->box = ar_toolbox_new();
+	if (ret->http)
+		ar_toolbox_add(ret->box, ret->http);
+	ret->http = NULL;
+	if (ret->files) {
+		ar_toolbox_add(ret->box, files);
+		ar_toolbox_add(ret->box,
+			       ar_exec_tools_new(ret->loop, &(struct ar_exec_options){
+								    .timeout_ms = c->process.timeout_ms,
+								    .max_ms = c->process.max_ms }));
+	}
+	ar_mcp_tools_add(ret->loop, c, ret->policy->workspace, ret->box, &ret->open_servers);
 	ar_toolbox_on_change(ret->box, refresh, ret);
 	refresh(ret);
-	return AR_OK;
 }
 
 void ar_tools_close(struct ar_tools *t)
 {
 	if (t->policy)
 		t->policy->inventory = NULL;
+	if (t->http)
+		t->http->v->close(t->http);
 	ar_toolbox_close(t->box);
 	t->box = NULL;
+	if (t->files)
+		t->files->v->close(t->files);
+	t->files = NULL;
 	while (t->open_servers > 0)
 		uv_run(t->loop, UV_RUN_ONCE);
 }
