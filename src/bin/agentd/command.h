@@ -25,6 +25,10 @@ int ar_agentd_check(int argc, char **argv);
  * from. Returns the exit status. */
 int ar_agentd_settings(int argc, char **argv);
 
+/* `agentd worker --join URL`: joins a daemon and runs calls for it until it is stopped. Returns the exit
+ * status. */
+int ar_agentd_worker(int argc, char **argv);
+
 /* Each on a line of its own on stderr, with the level in front. */
 struct ar_problems;
 void ar_agentd_list(const char *level, const struct ar_problems *p);

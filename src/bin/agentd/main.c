@@ -29,6 +29,7 @@ static const char help[] =
 	"       agentd settings [same options]   prints the settings with their sources and exits\n"
 	"       agentd migrate [--config FILE]   upgrades the schema of a PostgreSQL store and exits\n"
 	"       agentd sandbox [--config FILE]   shows which sandbox profiles are available and exits\n"
+	"       agentd worker --join URL         runs tool calls and commands for a daemon elsewhere\n"
 	"\n"
 	"  --config FILE    YAML settings; agentd.yaml(5) lists the keys\n"
 	"  --data-dir DIR   directory of the store (default: AGENTD_DATA_DIR, XDG_STATE_HOME/agentd,\n"
@@ -296,9 +297,11 @@ static int run_stdio(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = { "stdio", "check", "settings", "migrate", "sandbox", NULL };
-	static int (*const commands[])(int, char **) = { run_stdio, ar_agentd_check, ar_agentd_settings,
-							 ar_agentd_migrate, ar_agentd_sandbox };
+	static const char *const names[] = { "stdio",	"check",  "settings", "migrate",
+					     "sandbox", "worker", NULL };
+	static int (*const commands[])(int, char **) = { run_stdio,	     ar_agentd_check,
+							 ar_agentd_settings, ar_agentd_migrate,
+							 ar_agentd_sandbox,  ar_agentd_worker };
 	int word = ar_agentd_word(argc, argv, names);
 
 	if (word == -2)
