@@ -313,6 +313,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		.handler_count = r->hooks.count,
 		.inspector = r->inspector.loop ? r->workers.ports->inspector : &r->inspector.port,
 		.checkpoints = r->checkpoints ? r->workers.ports->checkpoints : NULL,
+		.workers = ar_worker_set_workers(r->workers.set),
 		.redactor = r->redactor,
 		.redact_inputs = c->redact.inputs,
 		.metrics = r->metrics,
