@@ -1,7 +1,7 @@
 /* Calls over links: tools, checkpoints, inspections, folders. Each is one message there and one result back.
  *
  *   start -> (call) -> began -> progress... -> done -> (ack)
- *   cut -> (new link, resume) -> began | done | unknown: the call is sent again | gone: lost
+ *   cut -> (new link, resume..., resumed) -> began | done | unknown: the call is sent again | gone: lost
  *
  * A call is sent again only after its worker has said that it never began. Loop thread only. */
 #include "set_priv.h"
@@ -280,6 +280,7 @@ void ar_calls_resume(struct ar_remote *r)
 		if (c->is_cancelled)
 			send_word(r, "cancel", ar_str_from(c->ref));
 	}
+	send_word(r, "resumed", AR_STR_NONE);
 }
 
 void ar_calls_tick(struct ar_remote *r, ar_usec now)

@@ -1,5 +1,5 @@
-/* Processes: what is to run, its boundary, reports and ends; see codec.h. */
-#include "codec.h"
+/* Processes: what is to run, its boundary, reports and ends; see worker_codec.h. */
+#include "worker_codec.h"
 
 #define ARGS_MAX 16384
 #define TEXT_MAX 65536 /* of one member of an end or a report */

@@ -1,5 +1,5 @@
-/* Checkpoints and inspections; see codec.h. */
-#include "codec.h"
+/* Checkpoints and inspections; see worker_codec.h. */
+#include "worker_codec.h"
 
 #define IDS_MAX 4096
 

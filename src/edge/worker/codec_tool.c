@@ -1,5 +1,5 @@
-/* Calls of tools and their results; see codec.h. */
-#include "codec.h"
+/* Calls of tools and their results; see worker_codec.h. */
+#include "worker_codec.h"
 
 #include "hash.h"
 

@@ -194,6 +194,7 @@ static void on_welcome(struct ar_worker_serve *s, struct ar_wire_message *m)
 		return;
 	}
 	set_daemon(s, id);
+	ar_serve_calls_greeted(s);
 	s->is_welcome = true;
 	s->lease_ms = lease;
 	s->heartbeat_ms = heartbeat;

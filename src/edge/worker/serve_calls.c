@@ -2,7 +2,8 @@
  *
  *   call -> (its id on disk) -> began -> done -> ack
  *
- * A result is kept until it is acknowledged. A call that has begun never begins again: asked for once more,
+ * A result is kept until it is acknowledged. On a new link the daemon names the calls that it still waits
+ * for; the others are given up. A call that has begun never begins again: asked for once more,
  * it is answered with what is known. Loop thread only. */
 #include "serve_priv.h"
 
@@ -43,6 +44,7 @@ struct served_call {
 	struct ar_begun_wait wait;
 	bool is_cancelled;
 	bool is_dropped; /* nobody wants its result */
+	bool is_open; /* the daemon waits for it, as far as is known on this link */
 	struct ar_wire_writer result; /* DONE */
 	ar_usec done_at;
 };
@@ -415,6 +417,7 @@ static struct served_call *new_call(struct ar_worker_serve *s, struct ar_str ref
 
 	c->serve = s;
 	c->kind = kind;
+	c->is_open = true;
 	snprintf(c->ref, sizeof(c->ref), "%.*s", AR_STR_ARG(ref));
 	s->running++;
 	ar_list_push(&s->calls, &c->node);
@@ -471,6 +474,8 @@ static void on_call(struct ar_worker_serve *s, struct served_call *c, struct ar_
 
 static void on_resume(struct ar_worker_serve *s, struct served_call *c, struct ar_wire_message *m)
 {
+	if (c)
+		c->is_open = true;
 	answer_known(s, c, m->ref);
 }
 
@@ -512,8 +517,39 @@ static const struct {
 	{ "resume", on_resume },
 };
 
+static void give_up(struct served_call *c)
+{
+	if (c->stage == DONE) {
+		call_free(c);
+		return;
+	}
+	c->is_dropped = true;
+	cancel_local(c);
+}
+
+void ar_serve_calls_greeted(struct ar_worker_serve *s)
+{
+	AR_LIST_FOR (it, &s->calls)
+		AR_CONTAINER_OF(it, struct served_call, node)->is_open = false;
+}
+
+/* What the daemon has not asked for, it has given up, or its acknowledgement was lost. */
+static void on_resumed(struct ar_worker_serve *s)
+{
+	AR_LIST_FOR_SAFE (it, &s->calls) {
+		struct served_call *c = AR_CONTAINER_OF(it, struct served_call, node);
+
+		if (!c->is_open)
+			give_up(c);
+	}
+}
+
 bool ar_serve_calls_message(struct ar_worker_serve *s, struct ar_wire_message *m)
 {
+	if (ar_str_is(m->op, "resumed")) {
+		on_resumed(s);
+		return true;
+	}
 	for (size_t i = 0; i < AR_ARRAY_LEN(ops); i++) {
 		if (!ar_str_is(m->op, ops[i].op))
 			continue;
@@ -530,11 +566,7 @@ void ar_serve_calls_kill(struct ar_worker_serve *s, bool drops_results)
 	AR_LIST_FOR_SAFE (it, &s->calls) {
 		struct served_call *c = AR_CONTAINER_OF(it, struct served_call, node);
 
-		if (c->stage == DONE && drops_results) {
-			call_free(c);
-		} else if (c->stage != DONE) {
-			c->is_dropped = true;
-			cancel_local(c);
-		}
+		if (c->stage != DONE || drops_results)
+			give_up(c);
 	}
 }

@@ -4,7 +4,7 @@
 #define AR_EDGE_WORKER_SERVE_PRIV_H
 
 #include "begun.h"
-#include "codec.h"
+#include "worker_codec.h"
 #include "map.h"
 #include "mem.h"
 #include "serve.h"
@@ -56,6 +56,7 @@ void ar_serve_settle(struct ar_worker_serve *s); /* gives the memory back when n
 bool ar_serve_calls_message(struct ar_worker_serve *s, struct ar_wire_message *m);
 /* What runs is cancelled, and nobody gets its result; also those that are kept, if `drops_results`. */
 void ar_serve_calls_kill(struct ar_worker_serve *s, bool drops_results);
+void ar_serve_calls_greeted(struct ar_worker_serve *s); /* the daemon will say which ones it waits for */
 void ar_serve_calls_tick(struct ar_worker_serve *s, ar_usec now);
 
 /* serve_process.c */

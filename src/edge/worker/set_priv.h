@@ -3,7 +3,7 @@
 #ifndef AR_EDGE_WORKER_SET_PRIV_H
 #define AR_EDGE_WORKER_SET_PRIV_H
 
-#include "codec.h"
+#include "worker_codec.h"
 #include "hash.h"
 #include "map.h"
 #include "mem.h"

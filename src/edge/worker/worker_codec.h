@@ -6,7 +6,7 @@
 
 #include "arena.h"
 #include "ports.h"
-#include "wire.h"
+#include "worker_wire.h"
 
 AR_BEGIN_DECLS
 

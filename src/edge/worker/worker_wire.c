@@ -1,5 +1,5 @@
-/* See wire.h. Reading first, then writing. */
-#include "wire.h"
+/* See worker_wire.h. Reading first, then writing. */
+#include "worker_wire.h"
 
 #include "mem.h"
 
