@@ -59,6 +59,7 @@ static const struct kind {
 	{ "SESSION", "list_sessions", "{\"limit\":100}", "sessions", "sessionId", "title", false },
 	{ "ACTION", "list_actions", "{\"limit\":100,\"status\":\"pending\"}", "actions", "actionId", "title",
 	  false },
+	{ "WORKER", "list_workers", "{\"limit\":100}", "workers", "workerId", "name", true },
 	{ "WORKSPACE", "list_workspaces", "{\"limit\":100}", "workspaces", "root", "name", true },
 };
 
