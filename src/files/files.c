@@ -3,6 +3,7 @@
 #include "files.h"
 
 #include "checkpoint/checkpoint.h"
+#include "isolation/isolation.h"
 #include "clock.h"
 #include "git/repository.h"
 #include "write/undo.h"
@@ -76,6 +77,8 @@ static const struct owner_tool {
 	{ "checkpoint_restore", ar_files_checkpoint_restore },
 	{ "checkpoint_diff", ar_files_checkpoint_diff },
 	{ "checkpoint_forget", ar_files_checkpoint_forget },
+	{ "workspace_fill", ar_files_workspace_fill },
+	{ "workspace_merge", ar_files_workspace_merge },
 };
 
 static const struct owner_tool *find_owner_tool(struct ar_json request)

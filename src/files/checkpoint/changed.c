@@ -84,7 +84,7 @@ static void find_ignored(struct ar_store *s, const struct ar_differences *d, siz
 /* ---- one file ---- */
 
 struct listing {
-	struct ar_object_reader objects;
+	struct ar_objects objects;
 	struct ar_buf before; /* copy: reading the other side overwrites it */
 	struct ar_jw json;
 	struct ar_arena *arena;
@@ -97,7 +97,7 @@ static bool read_before(struct listing *l, const struct ar_difference *d, struct
 	f->before = AR_STR("");
 	if (!f->existed)
 		return true;
-	if (!ar_objects_read(&l->objects, d->old_object, &f->before))
+	if (ar_objects_read(&l->objects, d->old_object, &f->before) != 0)
 		return false;
 	if (f->before.len > AR_VERSIONS_FILE_MAX)
 		return true;
@@ -111,7 +111,7 @@ static bool add_file(struct listing *l, const struct ar_difference *d)
 {
 	struct ar_change f = { .path = d->path, .exists = is_file(d->is), .after = AR_STR("") };
 
-	if (!read_before(l, d, &f) || (f.exists && !ar_objects_read(&l->objects, d->object, &f.after)))
+	if (!read_before(l, d, &f) || (f.exists && ar_objects_read(&l->objects, d->object, &f.after) != 0))
 		return false;
 	ar_versions_add(&l->json, l->arena, &f);
 	return true;
@@ -145,7 +145,7 @@ static bool list_differences(struct ar_store *s, const struct ar_differences *d,
 
 	if (d->count == 0)
 		return true;
-	if (!ar_objects_open(s, &l.objects))
+	if (!ar_objects_open(&l.objects, s))
 		return false;
 	is_ignored = ar_new0(d->count);
 	ar_jw_open_array(&l.json);

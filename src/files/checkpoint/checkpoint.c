@@ -45,10 +45,15 @@ static void write_answer(struct ar_files_work *w, const struct answer *a)
 static bool open_store(struct ar_files_work *w, struct ar_json args, struct ar_store *ret)
 {
 	struct ar_str path = AR_STR_NONE, session = AR_STR_NONE;
+	bool is_private = false;
 
 	ar_json_str(ar_json_get(args, "store"), &path);
 	ar_json_str(ar_json_get(args, "session"), &session);
-	return ar_store_open(ret, w, path, session);
+	ar_json_bool(ar_json_get(args, "private"), &is_private);
+	if (!ar_store_open(ret, w, path, session))
+		return false;
+	ret->label = is_private ? ret->session : NULL;
+	return true;
 }
 
 /* An id of the arguments, terminated, in the arena; NULL with the failure in the work. */

@@ -1,6 +1,6 @@
 /* Checkpoints of a workspace's files: operations of agent-files for the runtime itself, offered to no model.
  * All have args.store, the folder of the store, and args.session, whose ids they are: the same id may be kept
- * for several sessions. The answer has a member `checkpoint`:
+ * for several sessions. args.private: the folder is that of the session alone. The answer has `checkpoint`:
  * {"id","files","bytes","leftOut","changed","diff","isCut"}, and `changes` as an array of {"path","change"}.
  *
  *   checkpoint_save     keeps the files as they are; with args.from the answer has `versions`

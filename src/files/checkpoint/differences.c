@@ -42,7 +42,7 @@ static bool read_one(struct ar_str *rest, struct ar_difference *ret)
 	if (!next_text(rest, &head) || head.len != HEAD_LEN || head.p[0] != ':' ||
 	    !next_text(rest, &ret->path))
 		return false;
-	ret->old_object = ar_str_sub(head, 1 + 2 * (MODE_LEN + 1), AR_STORE_ID);
+	ret->old_object = ar_str_sub(head, HEAD_LEN - 3 - 2 * AR_STORE_ID, AR_STORE_ID);
 	ret->object = ar_str_sub(head, HEAD_LEN - 2 - AR_STORE_ID, AR_STORE_ID);
 	return read_mode(head.p + 1, &ret->was) && read_mode(head.p + 1 + MODE_LEN + 1, &ret->is) &&
 	       ar_store_is_id(ret->old_object) && ar_store_is_id(ret->object) &&

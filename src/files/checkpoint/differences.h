@@ -11,7 +11,7 @@
 struct ar_difference {
 	struct ar_str path; /* NUL-terminated */
 	uint32_t was, is; /* modes; 0: not there */
-	struct ar_str old_object, object; /* hex, of what was there and of what is there afterwards */
+	struct ar_str old_object, object; /* hex, of what was there, and of what is there afterwards */
 };
 
 struct ar_differences {

@@ -57,7 +57,8 @@ bool ar_import_open(struct ar_import *m, struct ar_store *s, const struct ar_has
 	m->store = s;
 	if (!ar_store_git_open(s, args, &m->git))
 		return false;
-	ar_buf_addz(&text, "commit refs/base\nmark :1\ncommitter agent-files <> 0 +0000\ndata 0\n");
+	ar_buf_addf(&text, "commit refs/base%s%s\nmark :1\ncommitter agent-files <> 0 +0000\ndata 0\n",
+		    s->label ? "s/" : "", s->label ? s->label : "");
 	if (base) {
 		ar_hash_hex(base, hex);
 		ar_buf_addf(&text, "M 040000 %.*s \"\"\n", AR_HASH_HEX, hex);
@@ -75,6 +76,16 @@ bool ar_import_put(struct ar_import *m, const struct ar_tree_entry *e, struct ar
 	ar_buf_addf(&text, "\ndata %zu\n", content.len);
 	return write_text(m, &text) && ar_git_child_write(&m->git, content) &&
 	       ar_git_child_write(&m->git, AR_STR("\n"));
+}
+
+bool ar_import_set(struct ar_import *m, struct ar_str path, uint32_t mode, struct ar_str object)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf text = { 0 };
+
+	ar_buf_addf(&text, "M %06o %.*s ", mode, AR_STR_ARG(object));
+	ar_import_add_path(&text, path);
+	ar_buf_addc(&text, '\n');
+	return write_text(m, &text);
 }
 
 bool ar_import_delete(struct ar_import *m, struct ar_str path)

@@ -16,6 +16,8 @@ bool ar_import_open(struct ar_import *m, struct ar_store *s, const struct ar_has
 
 /* False: git has ended; close() says why. */
 bool ar_import_put(struct ar_import *m, const struct ar_tree_entry *e, struct ar_str content);
+bool ar_import_set(struct ar_import *m, struct ar_str path, uint32_t mode,
+		   struct ar_str object); /* one that the store has, in hex */
 bool ar_import_delete(struct ar_import *m, struct ar_str path);
 
 /* Completes the tree and keeps it, durably: as the base of the next one, and with `keeps` under its id. False

@@ -1,18 +1,19 @@
-/* Contents of the store by their ids, read one after the other through one git cat-file. */
+/* Contents of the store, read one after the other from one git. */
 #ifndef AR_FILES_CHECKPOINT_OBJECTS_H
 #define AR_FILES_CHECKPOINT_OBJECTS_H
 
 #include "checkpoint/store.h"
 
-struct ar_object_reader {
-	struct ar_git_child git;
+struct ar_objects {
+	struct ar_git_child git; /* cat-file --batch */
 };
 
-/* False with the failure in the work. close() follows an open that succeeded. */
-bool ar_objects_open(struct ar_store *s, struct ar_object_reader *ret);
-void ar_objects_close(struct ar_object_reader *r);
+/* False with the failure in the work. */
+bool ar_objects_open(struct ar_objects *o, struct ar_store *s);
 
-/* The bytes of a file or the target of a link; valid until the next read. False: it cannot be read. */
-bool ar_objects_read(struct ar_object_reader *r, struct ar_str id, struct ar_str *ret);
+/* By its id in hex; until the next call. 0, or the errno: ETIME the time is over, EIO it is not there. */
+int ar_objects_read(struct ar_objects *o, struct ar_str object, struct ar_str *ret);
+
+void ar_objects_close(struct ar_objects *o);
 
 #endif

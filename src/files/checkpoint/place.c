@@ -9,8 +9,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define NEW_FOLDER_MODE 0755
@@ -181,6 +183,39 @@ int ar_place_put(struct ar_place *p, struct ar_str path, const struct ar_tree_en
 	if (code)
 		(void)unlinkat(p->folder, temp, 0);
 	return code;
+}
+
+/* ---- a file like another ---- */
+
+static int copy_bytes(int from, int to)
+{
+	char part[65536];
+	ssize_t n;
+
+	while ((n = read(from, part, sizeof(part))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || !ar_fd_write_all(to, (struct ar_str){ part, (size_t)n }))
+			return errno;
+	}
+	return 0;
+}
+
+int ar_place_clone(struct ar_place *p, struct ar_str path, int source, mode_t mode, bool *ret_is_shared)
+{
+	int code = enter_folder(p, path, true) ? 0 : errno;
+	AR_AUTO(ar_workspace_closep)
+	int fd = code ? -1
+		      : openat(p->folder, name_of(path), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			       0600);
+
+	if (fd < 0)
+		return code ? code : errno;
+	keep_owner(fd, p, NULL, false);
+	*ret_is_shared = ioctl(fd, FICLONE, source) == 0;
+	if (!*ret_is_shared)
+		code = lseek(source, 0, SEEK_SET) == 0 ? copy_bytes(source, fd) : errno;
+	return code == 0 && fchmod(fd, mode & 0777) != 0 ? errno : code;
 }
 
 /* ---- what is gone ---- */

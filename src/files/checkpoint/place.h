@@ -16,6 +16,10 @@ struct ar_place {
 int ar_place_put(struct ar_place *p, struct ar_str path, const struct ar_tree_entry *was, uint32_t mode,
 		 struct ar_str content);
 
+/* A new file with the content of the descriptor, shared with it where the file system can; its permissions.
+ * There must be nothing. */
+int ar_place_clone(struct ar_place *p, struct ar_str path, int source, mode_t mode, bool *ret_is_shared);
+
 /* Removes it, and the folders that are empty then. */
 int ar_place_remove(struct ar_place *p, const struct ar_tree_entry *was);
 

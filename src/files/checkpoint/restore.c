@@ -2,7 +2,6 @@
  * replaced. */
 #include "checkpoint/restore.h"
 
-#include "checkpoint/import.h"
 #include "checkpoint/objects.h"
 #include "checkpoint/place.h"
 #include "checkpoint/scan.h"
@@ -20,7 +19,7 @@ struct restoring {
 	const struct ar_tree_entries *now;
 	const struct ar_differences *d;
 	struct ar_place place;
-	struct ar_object_reader objects;
+	struct ar_objects objects;
 	bool *is_left; /* those of d that were not done */
 	size_t problems;
 	struct ar_buf text; /* of the first of them */
@@ -61,13 +60,11 @@ static void put_one(struct restoring *r, size_t i)
 {
 	const struct ar_difference *d = &r->d->at[i];
 	struct ar_str content;
-	int code;
+	int code = ar_objects_read(&r->objects, d->object, &content);
 
-	if (!ar_objects_read(&r->objects, d->object, &content)) {
-		add_problem(r, i, r->objects.git.is_late ? ETIME : EIO);
-		return;
-	}
-	code = ar_place_put(&r->place, d->path, ar_tree_entries_find(r->now, d->path), d->is, content);
+	if (code == 0)
+		code = ar_place_put(&r->place, d->path, ar_tree_entries_find(r->now, d->path), d->is,
+				    content);
 	if (code)
 		add_problem(r, i, code);
 	else
@@ -104,7 +101,7 @@ static bool apply(struct restoring *r)
 {
 	if (r->d->count == 0)
 		return true;
-	if (!ar_objects_open(r->store, &r->objects))
+	if (!ar_objects_open(&r->objects, r->store))
 		return false;
 	apply_all(r);
 	ar_objects_close(&r->objects);
@@ -140,14 +137,14 @@ static bool sync_files(struct restoring *r)
 	return false;
 }
 
-static bool finish(struct restoring *r, int root, const char *to)
+static bool finish(struct restoring *r, int root, const char *to, bool checks_all)
 {
 	struct ar_files_work *w = r->store->work;
 
 	r->ret->files = (int64_t)(r->d->count - r->problems);
 	r->ret->changes = ar_differences_list(&w->arena, r->d, r->is_left, &r->ret->is_cut);
 	if (r->problems == 0)
-		return check_tree(r, root, to) && sync_files(r);
+		return (!checks_all || check_tree(r, root, to)) && sync_files(r);
 	ar_files_fail(w, "incomplete", "The other files are as the checkpoint has them.",
 		      "%zu of %zu files could not be restored: %.*s%s", r->problems, r->d->count,
 		      AR_STR_ARG(ar_buf_str(&r->text)), r->problems > PROBLEMS_SHOWN ? "; ..." : "");
@@ -155,7 +152,7 @@ static bool finish(struct restoring *r, int root, const char *to)
 }
 
 static bool restore_from(struct ar_store *s, int root, const char *to, const struct ar_saved *before,
-			 struct ar_restored *ret)
+			 struct ar_restored *ret, bool checks_all)
 {
 	char id[AR_STORE_ID + 1] = "";
 	struct ar_differences d;
@@ -168,7 +165,7 @@ static bool restore_from(struct ar_store *s, int root, const char *to, const str
 	r.place = (struct ar_place){ .root = root, .folder = -1 };
 	is_ok = ar_differences_read(s, id, to, &d);
 	r.is_left = ar_new0(d.count + 1);
-	is_ok = is_ok && apply(&r) && finish(&r, root, to);
+	is_ok = is_ok && apply(&r) && finish(&r, root, to, checks_all);
 	ar_free(r.is_left);
 	ar_buf_fini(&r.text);
 	ar_differences_fini(&d);
@@ -186,7 +183,14 @@ bool ar_restore(struct ar_store *s, int root, const char *to, struct ar_restored
 			      "There is no such checkpoint.");
 		return false;
 	}
-	is_ok = ar_save(s, root, true, &before) && restore_from(s, root, to, &before, ret);
+	is_ok = ar_save(s, root, true, &before) && restore_from(s, root, to, &before, ret, true);
 	ar_saved_fini(&before);
 	return is_ok;
+}
+
+bool ar_restore_changes(struct ar_store *s, int root, const char *to, const struct ar_saved *before,
+			struct ar_restored *ret)
+{
+	*ret = (struct ar_restored){ 0 };
+	return restore_from(s, root, to, before, ret, false);
 }

@@ -17,4 +17,9 @@ struct ar_restored {
  * was not. */
 bool ar_restore(struct ar_store *s, int root, const char *to, struct ar_restored *ret);
 
+/* Writes what differs between what was saved and the tree, and leaves what others change meanwhile as it is.
+ */
+bool ar_restore_changes(struct ar_store *s, int root, const char *to, const struct ar_saved *before,
+			struct ar_restored *ret);
+
 #endif

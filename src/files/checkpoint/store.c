@@ -24,8 +24,10 @@
 #define HALF_MADE REPOSITORY ".new"
 #define PACKS REPOSITORY "/objects/pack"
 #define KEPT REPOSITORY "/refs/checkpoints"
+#define BASES REPOSITORY "/refs/bases"
 #define FORGOTTEN "forgotten"
 #define SESSION_MAX 80
+#define INDEX_NAME_MAX (8 + SESSION_MAX)
 #define LOCK_WAIT_US 10000
 #define ARGS_MAX 32
 #define UNUSED_AT_ONCE 16 /* sessions */
@@ -177,7 +179,7 @@ static void remove_left(struct ar_store *s, const char *folder)
 static void remove_all_left(struct ar_store *s)
 {
 	const char *kept = ar_arena_fmt(&s->work->arena, KEPT "/%s", s->session).p;
-	const char *const folders[] = { REPOSITORY, PACKS, REPOSITORY "/refs", kept };
+	const char *const folders[] = { REPOSITORY, PACKS, REPOSITORY "/refs", BASES, kept };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(folders); i++)
 		remove_left(s, folders[i]);
@@ -348,12 +350,22 @@ static size_t add_refs(int kept, const char *session, struct ar_buf *ret)
 	return count;
 }
 
+/* The state that a folder of its own was made of is needed as long as the folder is there. */
+static bool has_folder(const struct ar_store *s, const char *session)
+{
+	char path[sizeof(BASES) + 1 + SESSION_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), BASES "/%s", session);
+	return fstatat(s->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static bool is_unused(const struct ar_store *s, int kept, const char *name, int64_t days)
 {
 	struct ar_clock *clock = ar_clock_system();
 	struct stat st;
 
-	return is_session(ar_str_from(name)) && strcmp(name, s->session) != 0 &&
+	return is_session(ar_str_from(name)) && strcmp(name, s->session) != 0 && !has_folder(s, name) &&
 	       fstatat(kept, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
 	       clock->wall(clock) / 1000000 - st.st_mtime > (days + 1) * 86400;
 }
@@ -384,9 +396,16 @@ void ar_store_forget_unused(struct ar_store *s, int64_t days)
 	ar_files_forgive(s->work); /* the next save tries again */
 }
 
+static void name_index(const struct ar_store *s, char ret[INDEX_NAME_MAX])
+{
+	snprintf(ret, INDEX_NAME_MAX, "index%s%s", s->label ? "." : "", s->label ? s->label : "");
+}
+
 bool ar_store_read_index(const struct ar_store *s, struct ar_buf *ret)
 {
-	AR_AUTO(ar_workspace_closep) int fd = openat(s->fd, "index", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char name[INDEX_NAME_MAX];
+	name_index(s, name);
+	AR_AUTO(ar_workspace_closep) int fd = openat(s->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	ssize_t n;
 
@@ -407,8 +426,10 @@ bool ar_store_read_index(const struct ar_store *s, struct ar_buf *ret)
 /* Not durable: one that is lost or torn is made again. */
 bool ar_store_write_index(const struct ar_store *s, struct ar_str bytes)
 {
+	char name[INDEX_NAME_MAX];
 	AR_AUTO(ar_workspace_closep)
 	int fd = openat(s->fd, "index.new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	return fd >= 0 && ar_fd_write_all(fd, bytes) && renameat(s->fd, "index.new", s->fd, "index") == 0;
+	name_index(s, name);
+	return fd >= 0 && ar_fd_write_all(fd, bytes) && renameat(s->fd, "index.new", s->fd, name) == 0;
 }

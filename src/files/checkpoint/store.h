@@ -3,7 +3,7 @@
  *
  *   checkpoints.git   refs/checkpoints/<session>/<tree> for each id that a session keeps, refs/base for the
  *                     last tree that was saved
- *   index             see index.h
+ *   index             see index.h; index.<label> and refs/bases/<label> for another folder of the workspace
  *   forgotten         a byte for each id that was forgotten since everything was packed
  *   lock              held while the store is open */
 #ifndef AR_FILES_CHECKPOINT_STORE_H
@@ -22,6 +22,8 @@ struct ar_store {
 	struct ar_files_work *work;
 	const char *path;
 	const char *session; /* whose ids are meant */
+	/* Of the folder that is saved, where it is not that of the workspace; NULL: it is. Set after open. */
+	const char *label;
 	char *git_dir; /* "--git-dir=..." */
 	int fd, lock;
 	bool is_ours; /* the lock is held */

@@ -44,6 +44,9 @@ static void clear(struct call *c)
 	ar_buf_fini(&c->versions);
 	ar_buf_fini(&c->id);
 	ar_buf_fini(&c->diff);
+	ar_buf_fini(&c->base);
+	ar_buf_fini(&c->method);
+	ar_buf_fini(&c->conflicts);
 	*c = (struct call){ 0 };
 }
 
@@ -103,6 +106,12 @@ static void read_checkpoint(struct call *c, struct ar_json v)
 {
 	keep(&c->id, text_of(ar_json_get(v, "id")));
 	keep(&c->diff, text_of(ar_json_get(v, "diff")));
+	keep(&c->base, text_of(ar_json_get(v, "base")));
+	keep(&c->method, text_of(ar_json_get(v, "method")));
+	ar_buf_clear(&c->conflicts);
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(v, "conflicts")); ar_json_next(&it);)
+		ar_buf_addf(&c->conflicts, "%.*s\n", AR_STR_ARG(text_of(it.value)));
+	ar_buf_addc(&c->conflicts, '\0');
 	ar_json_i64(ar_json_get(v, "files"), &c->files);
 	ar_json_i64(ar_json_get(v, "bytes"), &c->bytes);
 	ar_json_i64(ar_json_get(v, "leftOut"), &c->left_out);

@@ -14,6 +14,7 @@ struct call {
 	enum ar_tool_outcome outcome;
 	struct ar_buf text, mime, data, category, advice, changes, versions; /* terminated copies */
 	struct ar_buf id, diff; /* of a checkpoint */
+	struct ar_buf base, method, conflicts; /* of isolation; the conflicts with a line for each */
 	int64_t files, bytes, left_out, changed;
 	bool is_cut;
 };
