@@ -115,8 +115,50 @@ static int64_t left_ms(const struct ar_checkpoint_run *r)
 	return left > 0 ? left / 1000 : 0;
 }
 
-static void write_args(const struct ar_checkpoint_run *r, struct ar_str store, struct ar_buf *out)
+/* The folders of the workspace and of the session. */
+static bool is_between_folders(const struct ar_checkpoint_run *r)
 {
+	return r->kind == AR_CHECKPOINT_FILL || r->kind == AR_CHECKPOINT_MERGE;
+}
+
+static void write_list(struct ar_jw *w, const char *name, const struct ar_checkpoint_run *r)
+{
+	ar_jw_key(w, name);
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < r->id_count; i++)
+		ar_jw_str(w, r->ids[i]);
+	ar_jw_close_array(w);
+}
+
+static void write_isolation(struct job *j, struct ar_jw *w)
+{
+	static const char *const kinds[] = { [AR_ISOLATION_COPY] = "copy",
+					     [AR_ISOLATION_EMPTY] = "empty",
+					     [AR_ISOLATION_WORKTREE] = "worktree",
+					     [AR_ISOLATION_OVERLAY] = "overlay" };
+	static const char *const sides[] = { [AR_MERGE_SIDE_SESSION] = "session",
+					     [AR_MERGE_SIDE_WORKSPACE] = "workspace",
+					     [AR_MERGE_SIDE_LEFT_OUT] = "leave_out" };
+	const struct ar_checkpoint_run *r = j->run;
+
+	ar_jw_mstr(w, "folder", r->folder);
+	if (r->kind == AR_CHECKPOINT_FILL) {
+		ar_jw_mstr(w, "kind", ar_str_from(kinds[r->isolation]));
+		ar_jw_mstr(w, "branch", r->label);
+		return;
+	}
+	ar_jw_mstr(w, "base", r->from);
+	ar_jw_mstr(w, "apply", r->label);
+	if (r->side)
+		ar_jw_mstr(w, "choice", ar_str_from(sides[r->side]));
+	if (r->id_count > 0)
+		write_list(w, "paths", r);
+	ar_jw_mraw(w, "protected", ar_sandbox_protected_json(j->owner->sandbox, r->origin, &j->arena));
+}
+
+static void write_args(struct job *j, struct ar_str store, struct ar_buf *out)
+{
+	const struct ar_checkpoint_run *r = j->run;
 	struct ar_jw w = ar_jw(out);
 
 	ar_jw_open(&w);
@@ -126,33 +168,33 @@ static void write_args(const struct ar_checkpoint_run *r, struct ar_str store, s
 	ar_jw_mstr(&w, "to", r->to);
 	if (r->kind == AR_CHECKPOINT_SAVE)
 		ar_jw_mint(&w, "keepDays", r->keep_days);
-	if (r->kind == AR_CHECKPOINT_FORGET) {
-		ar_jw_key(&w, "ids");
-		ar_jw_open_array(&w);
-		for (size_t i = 0; i < r->id_count; i++)
-			ar_jw_str(&w, r->ids[i]);
-		ar_jw_close_array(&w);
-	}
+	if (is_between_folders(r))
+		write_isolation(j, &w);
+	else if (!ar_str_absent(r->origin))
+		ar_jw_mbool(&w, "private", true);
+	if (r->kind == AR_CHECKPOINT_FORGET)
+		write_list(&w, "ids", r);
 	ar_jw_close(&w);
 }
 
 static void run_files(struct job *j, struct ar_str store)
 {
 	static const char *const tools[] = {
-		[AR_CHECKPOINT_SAVE] = "checkpoint_save",
-		[AR_CHECKPOINT_RESTORE] = "checkpoint_restore",
-		[AR_CHECKPOINT_DIFF] = "checkpoint_diff",
-		[AR_CHECKPOINT_FORGET] = "checkpoint_forget",
+		[AR_CHECKPOINT_SAVE] = "checkpoint_save", [AR_CHECKPOINT_RESTORE] = "checkpoint_restore",
+		[AR_CHECKPOINT_DIFF] = "checkpoint_diff", [AR_CHECKPOINT_FORGET] = "checkpoint_forget",
+		[AR_CHECKPOINT_FILL] = "workspace_fill",  [AR_CHECKPOINT_MERGE] = "workspace_merge",
 	};
 	const struct ar_checkpoint_run *r = j->run;
 	AR_AUTO(ar_buf_fini) struct ar_buf args = { 0 };
 	AR_AUTO(ar_buf_fini) struct ar_buf request = { 0 };
+	bool is_between = is_between_folders(r);
+	struct ar_str workspace = is_between ? r->origin : r->folder;
 	int64_t ms = left_ms(r);
 
-	write_args(r, store, &args);
+	write_args(j, store, &args);
 	ar_files_write_request(&(struct ar_files_request){ .tool = ar_str_from(tools[r->kind]),
 							   .args = ar_buf_str(&args),
-							   .workspace = r->folder,
+							   .workspace = workspace,
 							   .max_ms = ms > 2 * GRACE_MS ? ms - GRACE_MS
 										       : ms / 2 + 1 },
 			       &request);
@@ -162,10 +204,12 @@ static void run_files(struct job *j, struct ar_str store)
 						  .program = "agent-files",
 						  .input = ar_buf_str(&request),
 						  .session_id = r->workspace_id,
-						  .workspace = r->folder,
+						  .workspace = workspace,
 						  .profile = AR_SANDBOX_WORKSPACE_WRITE,
 						  .store = store,
-						  .reads_workspace = r->kind != AR_CHECKPOINT_RESTORE,
+						  .second = is_between ? r->folder : AR_STR_NONE,
+						  .reads_workspace = r->kind != AR_CHECKPOINT_RESTORE &&
+								     r->kind != AR_CHECKPOINT_MERGE,
 						  .output_max = OUTPUT_MAX,
 						  .done = contained_done,
 						  .arg = j });

@@ -77,23 +77,56 @@ static bool read_changes(struct ar_json v, struct ar_arena *a, struct ar_str *re
 	return true;
 }
 
+/* Absent: there are none. */
+static bool read_conflicts(struct ar_json v, struct ar_arena *a, struct ar_str *ret)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf out = { 0 };
+	struct ar_jw j = ar_jw(&out);
+	struct ar_str path;
+	size_t count = 0;
+
+	if (ar_json_type(v) != AR_JSON_ARRAY)
+		return true;
+	ar_jw_open_array(&j);
+	for (struct ar_json_iter it = ar_json_iter(v); ar_json_next(&it);) {
+		if (!ar_json_str(it.value, &path) || path.len == 0 || ++count > CHANGES_MAX)
+			return false;
+		ar_jw_str(&j, path);
+	}
+	ar_jw_close_array(&j);
+	*ret = ar_arena_str(a, ar_buf_str(&out));
+	return count > 0;
+}
+
+/* A merge has conflicts, or a state before and a next base. */
+static bool read_merge(struct ar_json c, struct ar_arena *a, struct ar_checkpoint_result *r)
+{
+	r->base = text_member(c, "base");
+	return read_conflicts(ar_json_get(c, "conflicts"), a, &r->conflicts) &&
+	       (!ar_str_absent(r->conflicts) || (is_id(r->id) && is_id(r->base)));
+}
+
 /* What the kind of run must bring; of a restore also when it did not do all. */
 static bool read_members(enum ar_checkpoint_kind kind, struct ar_json v, struct ar_arena *a,
 			 struct ar_checkpoint_result *r)
 {
 	struct ar_json c = ar_json_get(v, "checkpoint");
-	bool has_id = kind == AR_CHECKPOINT_SAVE || kind == AR_CHECKPOINT_RESTORE;
-	bool has_changes = kind == AR_CHECKPOINT_RESTORE || kind == AR_CHECKPOINT_DIFF;
+	bool has_id =
+		kind == AR_CHECKPOINT_SAVE || kind == AR_CHECKPOINT_RESTORE || kind == AR_CHECKPOINT_FILL;
+	bool has_changes =
+		kind == AR_CHECKPOINT_RESTORE || kind == AR_CHECKPOINT_DIFF || kind == AR_CHECKPOINT_MERGE;
 
 	r->id = text_member(c, "id");
 	r->diff = kind == AR_CHECKPOINT_DIFF ? text_member(c, "diff") : AR_STR_NONE;
 	ar_json_bool(ar_json_get(c, "isCut"), &r->is_cut);
 	if (kind == AR_CHECKPOINT_SAVE && read_count(c, "changed", &r->changed))
 		r->artifacts = ar_contained_artifacts(a, ar_json_get(v, "versions"), &r->artifact_count);
+	r->is_shared = ar_str_is(text_member(c, "method"), "reflink");
 	return read_count(c, "files", &r->files) && read_count(c, "bytes", &r->bytes) &&
 	       read_count(c, "leftOut", &r->left_out) && (!has_id || is_id(r->id)) &&
 	       (kind != AR_CHECKPOINT_DIFF ||
 		(!ar_str_absent(r->diff) && r->diff.len <= AR_CHECKPOINT_DIFF_MAX)) &&
+	       (kind != AR_CHECKPOINT_MERGE || read_merge(c, a, r)) &&
 	       (!has_changes || read_changes(ar_json_get(v, "changes"), a, &r->changes));
 }
 

@@ -296,6 +296,8 @@ static void add_store(struct ar_contained *c, const struct ar_contained_spec *sp
 
 	p->write_roots.count = 0;
 	p->write_roots.at[p->write_roots.count++] = ar_arena_str(&c->arena, spec->store).p;
+	if (!ar_str_absent(spec->second))
+		p->write_roots.at[p->write_roots.count++] = ar_arena_str(&c->arena, spec->second).p;
 	p->reads_workspace = spec->reads_workspace;
 	if (p->reads_workspace)
 		p->protected_paths.count = 0; /* all of it is read-only */

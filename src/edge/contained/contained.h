@@ -39,6 +39,7 @@ struct ar_contained_spec {
 	enum ar_sandbox_profile profile;
 	/* With workspace_write: a folder that is written, instead of those of the settings; absent: none */
 	struct ar_str store;
+	struct ar_str second; /* with `store`: one more such folder, of the same owner; absent: none */
 	bool reads_workspace; /* with `store`: the workspace itself is not written */
 	size_t output_max;
 	void (*done)(void *arg,

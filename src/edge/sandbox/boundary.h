@@ -71,6 +71,10 @@ void ar_sandbox_add_evidence(struct ar_sandbox *s, bool sees_mounts);
 struct ar_str ar_sandbox_helpers(const struct ar_sandbox *s);
 struct ar_str ar_sandbox_helper(const struct ar_sandbox *s, const char *name, struct ar_arena *a);
 
+/* The paths of the workspace that stay read-only in it, as a JSON array: those of a launch there now. */
+struct ar_str ar_sandbox_protected_json(const struct ar_sandbox *s, struct ar_str workspace,
+					struct ar_arena *a);
+
 /* Settles everything of one launch: roots, ids, filter, limits, environment; makes its cgroup folders.
  * AR_E_UNAVAILABLE: the profile, with its reason and remedy in the sentence; AR_E_INVALID: a folder or a
  * variable that was asked for, named. Nothing is left of a failure. */

@@ -1,4 +1,4 @@
-/* A repository of the session's own: the objects of the origin's HEAD packed into it, a branch there, and
+/* A repository of the session's own: the objects of the origin's HEAD, packed there, a branch there, and
  * nothing else of the origin's repository, no configuration, hook, filter or remote. Objects are copied, not
  * borrowed: a repository that borrows breaks when the origin's is packed, and the session would have to see
  * it. The files are there already; the index is that of HEAD, so what was not committed is not staged. */
@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PACK "/.git/objects/pack/pack"
 #define SHALLOW_MAX 65536
 
 struct making {
@@ -40,15 +39,13 @@ static void fail_with(struct making *m, const struct ar_git_child *c)
 			      AR_STR_ARG(ar_buf_str(&text)));
 }
 
-static bool run_git(struct making *m, const char *const *args, struct ar_str input, struct ar_buf *ret)
+static bool run_git(struct making *m, const char *const *args, struct ar_buf *ret)
 {
 	struct ar_git_child c;
 	bool is_ok;
 
 	if (!ar_git_child_open(m->store->work, m->how->target_path, args, &c))
 		return false;
-	if (!ar_str_empty(input))
-		(void)ar_git_child_write(&c, input);
 	ar_git_child_drain(&c, ret);
 	is_ok = ar_git_child_close(&c);
 	if (!is_ok)
@@ -62,7 +59,7 @@ static const char *ask_origin(struct making *m, const char *const *args)
 {
 	AR_AUTO(ar_buf_fini) struct ar_buf out = { .cap = 1024 };
 
-	if (!run_git(m, args, AR_STR_NONE, &out))
+	if (!run_git(m, args, &out))
 		return NULL;
 	return ar_arena_str(&m->store->work->arena, ar_line_trimmed(ar_buf_str(&out))).p;
 }
@@ -77,7 +74,7 @@ static bool init_target(struct making *m)
 		return false;
 	args[3] = strcmp(format, "sha256") == 0 ? "--object-format=sha256" : "--object-format=sha1";
 	args[4] = ar_arena_fmt(&m->store->work->arena, "--initial-branch=%s", m->how->branch).p;
-	return run_git(m, args, AR_STR_NONE, NULL);
+	return run_git(m, args, NULL);
 }
 
 static bool is_hex_lines(struct ar_str text)
@@ -107,18 +104,49 @@ static void copy_shallow(struct making *m)
 		(void)!ar_fd_write_all(to, (struct ar_str){ text, (size_t)n });
 }
 
+/* ---- history ---- */
+
+/* The objects of the origin, for as long as the copy packs its own. */
+static bool borrow_objects(struct making *m)
+{
+	const char *const ask[] = { m->origin,	  "rev-parse", "--path-format=absolute",
+				    "--git-path", "objects",   NULL };
+	const char *path = ask_origin(m, ask);
+	AR_AUTO(ar_workspace_closep)
+	int info = ar_beneath_open(m->how->target, ".git/objects/info", O_RDONLY | O_DIRECTORY, false);
+	AR_AUTO(ar_workspace_closep)
+	int fd = info < 0 ? -1
+			  : openat(info, "alternates", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+				   0600);
+
+	if (!path)
+		return false;
+	if (fd >= 0 && path[0] == '/' && !strchr(path, '\n') &&
+	    ar_fd_write_all(fd, ar_arena_fmt(&m->store->work->arena, "%s\n", path)))
+		return true;
+	ar_files_fail(m->store->work, "io", "Use another isolation.",
+		      "The objects of the repository cannot be copied.");
+	return false;
+}
+
+static bool return_objects(struct making *m)
+{
+	AR_AUTO(ar_workspace_closep)
+	int info = ar_beneath_open(m->how->target, ".git/objects/info", O_RDONLY | O_DIRECTORY, false);
+
+	return info >= 0 && unlinkat(info, "alternates", 0) == 0;
+}
+
 static bool copy_history(struct making *m, const char *commit)
 {
-	struct ar_arena *a = &m->store->work->arena;
-	const char *pack = ar_arena_fmt(a, "%s" PACK, m->how->target_path).p;
-	const char *ref = ar_arena_fmt(a, "refs/heads/%s", m->how->branch).p;
-	const char *const objects[] = { m->origin, "pack-objects", "--revs", "-q", pack, NULL };
+	const char *ref = ar_arena_fmt(&m->store->work->arena, "refs/heads/%s", m->how->branch).p;
 	const char *const update[] = { m->target, "update-ref", ref, commit, NULL };
+	const char *const repack[] = { m->target, "repack", "-a", "-d", "-q", NULL };
 	const char *const index[] = { m->target, "read-tree", commit, NULL };
-	struct ar_str wanted = ar_arena_fmt(a, "%s\n", commit);
 
-	return run_git(m, objects, wanted, NULL) && (copy_shallow(m), true) &&
-	       run_git(m, update, AR_STR_NONE, NULL) && run_git(m, index, AR_STR_NONE, NULL);
+	copy_shallow(m);
+	return borrow_objects(m) && run_git(m, update, NULL) && run_git(m, repack, NULL) &&
+	       return_objects(m) && run_git(m, index, NULL);
 }
 
 bool ar_fill_repository(struct ar_store *s, const struct ar_fill *f)

@@ -234,6 +234,69 @@ static void test_forgotten(void **state)
 	desk_free(d);
 }
 
+/* ---- the folder of a session ---- */
+
+static void run_between(struct desk *d, struct run *r, enum ar_checkpoint_kind kind, const char *from)
+{
+	struct ar_clock *clock = ar_clock_system();
+	char session[128];
+
+	snprintf(session, sizeof(session), "%s/session", d->dir);
+	*r = (struct run){ .desk = d,
+			   .run = { .kind = kind,
+				    .tenant = AR_STR("local"),
+				    .workspace_id = AR_STR(WORKSPACE),
+				    .folder = ar_str_from(session),
+				    .origin = ar_str_from(d->folder),
+				    .session_id = AR_STR("sess_one"),
+				    .from = ar_str_from(from),
+				    .isolation = AR_ISOLATION_WORKTREE,
+				    .label = AR_STR("agent/one"),
+				    .deadline = clock->mono(clock) + 60 * 1000000,
+				    .on_done = on_done } };
+	d->checkpoints->v->start(d->checkpoints, &r->run);
+	while (!r->place)
+		uv_run(&d->loop, UV_RUN_ONCE);
+	if (r->status != AR_OK)
+		print_error("%s\n", r->message);
+	assert_int_equal(r->status, AR_OK);
+}
+
+static void test_filled_and_merged(void **state)
+{
+	(void)state;
+	struct desk *d = desk_new();
+	struct run fill, r;
+
+	if (!can(d)) {
+		desk_free(d);
+		skip();
+	}
+	shell(d, "mkdir .vscode ../managed/session; chmod 700 ../managed/session; echo one > a; echo one > "
+		 ".vscode/tasks; "
+		 "chmod 600 a; git init -q .; git -c user.name=n -c user.email=e commit -q --allow-empty -m "
+		 "first");
+	give_to_owner(d);
+	if (geteuid() == 0)
+		shell(d, "chown 1000:1000 ../managed/session");
+	run_between(d, &fill, AR_CHECKPOINT_FILL, NULL);
+	assert_int_equal(fill.files, 2);
+	shell(d, "cd ../managed/session; test \"$(cat a)\" = one; test \"$(stat -c %a a)\" = 600; test -e "
+		 ".git/refs/heads/agent/one; echo two > a; echo evil > .vscode/tasks; echo evil > .envrc; "
+		 "echo new > b");
+	if (geteuid() == 0)
+		shell(d, "chown -hR 1000:1000 ../managed/session");
+	run_between(d, &r, AR_CHECKPOINT_MERGE, fill.id);
+	assert_string_equal(
+		r.changes, "[{\"path\":\"a\",\"change\":\"changed\"},{\"path\":\"b\",\"change\":\"added\"}]");
+	expect_text(d, "a", "two\n");
+	expect_text(d, ".vscode/tasks", "one\n");
+	shell(d, "test ! -e .envrc; test ! -e .git/refs/heads/agent");
+	if (geteuid() == 0)
+		shell(d, "test \"$(stat -c %u:%g a b)\" = \"$(printf '1000:1000\\n1000:1000')\"");
+	desk_free(d);
+}
+
 /* Existing protected paths stay as they are; the rest is done, and it is told. */
 static void test_protected_paths(void **state)
 {
@@ -402,10 +465,10 @@ static void test_least_privilege(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files_come_back), cmocka_unit_test(test_forgotten),
-		cmocka_unit_test(test_protected_paths), cmocka_unit_test(test_runs_are_in_order),
-		cmocka_unit_test(test_deadline),	cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_least_privilege),
+		cmocka_unit_test(test_files_come_back),	  cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_filled_and_merged), cmocka_unit_test(test_protected_paths),
+		cmocka_unit_test(test_runs_are_in_order), cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_refused),		  cmocka_unit_test(test_least_privilege),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
