@@ -26,6 +26,8 @@ static const char *const ar_delivery_mechanism_names[] = { NULL, "polling", "str
 const struct ar_enum_desc ar_delivery_mechanism_desc = { "delivery_mechanism", ar_delivery_mechanism_names, 6 };
 static const char *const ar_workspace_trust_names[] = { NULL, "untrusted", "trusted" };
 const struct ar_enum_desc ar_workspace_trust_desc = { "workspace_trust", ar_workspace_trust_names, 3 };
+static const char *const ar_workspace_isolation_names[] = { NULL, "shared", "copy", "empty", "worktree", "overlay" };
+const struct ar_enum_desc ar_workspace_isolation_desc = { "workspace_isolation", ar_workspace_isolation_names, 6 };
 static const char *const ar_workspace_item_kind_names[] = { NULL, "instructions", "mcp_servers", "skill" };
 const struct ar_enum_desc ar_workspace_item_kind_desc = { "workspace_item_kind", ar_workspace_item_kind_names, 4 };
 static const char *const ar_worker_reach_names[] = { NULL, "away", "connected", "stale", "lost", "unknown" };
@@ -70,6 +72,12 @@ static const char *const ar_checkpoint_record_status_names[] = { NULL, "pending"
 const struct ar_enum_desc ar_checkpoint_record_status_desc = { "checkpoint_record_status", ar_checkpoint_record_status_names, 4 };
 static const char *const ar_file_change_change_names[] = { NULL, "added", "changed", "deleted" };
 const struct ar_enum_desc ar_file_change_change_desc = { "file_change_change", ar_file_change_change_names, 4 };
+static const char *const ar_session_files_status_names[] = { NULL, "preparing", "ready", "failed" };
+const struct ar_enum_desc ar_session_files_status_desc = { "session_files_status", ar_session_files_status_names, 4 };
+static const char *const ar_session_files_apply_status_names[] = { NULL, "merging", "asked" };
+const struct ar_enum_desc ar_session_files_apply_status_desc = { "session_files_apply_status", ar_session_files_apply_status_names, 3 };
+static const char *const ar_session_files_choice_names[] = { NULL, "session", "workspace", "leave_out" };
+const struct ar_enum_desc ar_session_files_choice_desc = { "session_files_choice", ar_session_files_choice_names, 4 };
 static const char *const ar_thread_started_reason_names[] = { NULL, "new", "branch", "delegate", "parallel" };
 const struct ar_enum_desc ar_thread_started_reason_desc = { "thread_started_reason", ar_thread_started_reason_names, 5 };
 static const char *const ar_turn_completed_status_names[] = { NULL, "completed" };
@@ -204,6 +212,12 @@ static const char *const ar_checkpoint_failed_phase_names[] = { NULL, "start", "
 const struct ar_enum_desc ar_checkpoint_failed_phase_desc = { "checkpoint_failed_phase", ar_checkpoint_failed_phase_names, 4 };
 static const char *const ar_checkpoint_expired_reason_names[] = { NULL, "count", "age" };
 const struct ar_enum_desc ar_checkpoint_expired_reason_desc = { "checkpoint_expired_reason", ar_checkpoint_expired_reason_names, 3 };
+static const char *const ar_workspace_prepared_method_names[] = { NULL, "reflink", "copy", "none" };
+const struct ar_enum_desc ar_workspace_prepared_method_desc = { "workspace_prepared_method", ar_workspace_prepared_method_names, 4 };
+static const char *const ar_workspace_applying_choice_names[] = { NULL, "session", "workspace", "leave_out" };
+const struct ar_enum_desc ar_workspace_applying_choice_desc = { "workspace_applying_choice", ar_workspace_applying_choice_names, 4 };
+static const char *const ar_workspace_failed_phase_names[] = { NULL, "prepare", "apply" };
+const struct ar_enum_desc ar_workspace_failed_phase_desc = { "workspace_failed_phase", ar_workspace_failed_phase_names, 3 };
 static const char *const ar_submit_turn_busy_policy_names[] = { NULL, "reject", "queue", "interrupt", "rollback" };
 const struct ar_enum_desc ar_submit_turn_busy_policy_desc = { "submit_turn_busy_policy", ar_submit_turn_busy_policy_names, 5 };
 static const char *const ar_interrupt_turn_queue_policy_names[] = { NULL, "preserve", "clear" };
@@ -1142,6 +1156,8 @@ static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
 	  "When it was trusted.", NULL },
 	{ "itemsDigest", AR_F_STRING, false, false, false, 0, 71, offsetof(struct ar_shape_workspace_record, items_digest), NULL, { 0, false },
 	  "Digest of the items that were shown to who trusted it.", NULL },
+	{ "isolation", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, isolation), &ar_workspace_isolation_desc, { 0, false },
+	  "What new sessions share with it; without it, shared.", NULL },
 	{ "version", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, version), NULL, { 0, false },
 	  "Counts its changes.", NULL },
 	{ "createdAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, created_at), NULL, { 0, false },
@@ -1151,7 +1167,7 @@ static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
 	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, as_of_sequence), NULL, { 0, false },
 	  "In lists: newest fact of its log that this shows.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 16, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 17, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_workspace_binding, workspace_id), NULL, { 0, false },
@@ -1164,8 +1180,12 @@ static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	  "Worker that has the folder; absent: the server itself.", NULL },
 	{ "trusted", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_binding, trusted), NULL, { 0, false },
 	  "True: what the files of the workspace bring is used.", NULL },
+	{ "isolation", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_binding, isolation), &ar_workspace_isolation_desc, { 0, false },
+	  "What the session shares with it; without it, shared.", NULL },
+	{ "origin", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_workspace_binding, origin), NULL, { 0, false },
+	  "Folder of the workspace, if the session has one of its own.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 5, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 7, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_instructions_fields[] = {
 	{ "ref", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_workspace_instructions, ref), NULL, { 0, false },
@@ -1228,12 +1248,14 @@ static const struct ar_field_desc ar_shape_create_policy_fields[] = {
 	  "Name to show; without it the beginning of the input.", NULL },
 	{ "workspaceId", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, workspace_id), NULL, { 0, false },
 	  "Workspace it works in, by its id (ws_); any other word is kept as it is.", NULL },
+	{ "isolation", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_create_policy, isolation), &ar_workspace_isolation_desc, { 0, false },
+	  "What the session shares with the workspace; without it, as the workspace says.", NULL },
 	{ "accountRef", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, account_ref), NULL, { 0, false },
 	  "The account.", NULL },
 	{ "thread", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, thread), NULL, { 0, false },
 	  "new opens another thread in a session that exists.", NULL },
 };
-const struct ar_struct_desc ar_shape_create_policy_desc = { ar_shape_create_policy_fields, 4, sizeof(struct ar_shape_create_policy), NULL, 0, true, offsetof(struct ar_shape_create_policy, extra_), 0 };
+const struct ar_struct_desc ar_shape_create_policy_desc = { ar_shape_create_policy_fields, 5, sizeof(struct ar_shape_create_policy), NULL, 0, true, offsetof(struct ar_shape_create_policy, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_interrupt_effect_fields[] = {
 	{ "tools", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_interrupt_effect, tools), NULL, { 0, false },
@@ -1984,6 +2006,30 @@ static const struct ar_field_desc ar_shape_worker_live_fields[] = {
 	  "Calls that it has.", NULL },
 };
 const struct ar_struct_desc ar_shape_worker_live_desc = { ar_shape_worker_live_fields, 6, sizeof(struct ar_shape_worker_live), NULL, 0, true, offsetof(struct ar_shape_worker_live, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_session_files_fields[] = {
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_session_files, status), &ar_session_files_status_desc, { 0, false },
+	  "Whether it can be worked in.", NULL },
+	{ "base", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_session_files, base), NULL, { 0, false },
+	  "State of the files that its changes are counted from.", NULL },
+	{ "checkpointId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_session_files, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint of that state.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_session_files, turn_id), NULL, { 0, false },
+	  "The turn that it was prepared for.", NULL },
+	{ "message", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_session_files, message), NULL, { 0, false },
+	  "Why it could not be prepared.", NULL },
+	{ "applyId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_session_files, apply_id), NULL, { 0, false },
+	  "The merge into the workspace that is open.", NULL },
+	{ "applyStatus", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_session_files, apply_status), &ar_session_files_apply_status_desc, { 0, false },
+	  "Whether it runs, or waits for an answer.", NULL },
+	{ "actionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_session_files, action_id), NULL, { 0, false },
+	  "The question that it waits for.", NULL },
+	{ "choice", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_session_files, choice), &ar_session_files_choice_desc, { 0, false },
+	  "What becomes of its conflicts.", NULL },
+	{ "paths", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_session_files, paths), NULL, { 0, false },
+	  "The paths that it is limited to.", NULL },
+};
+const struct ar_struct_desc ar_shape_session_files_desc = { ar_shape_session_files_fields, 10, sizeof(struct ar_shape_session_files), NULL, 0, true, offsetof(struct ar_shape_session_files, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_input_snapshot_fields[] = {
 	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_input_snapshot, input_ref), NULL, { 0, false },
@@ -4081,6 +4127,88 @@ static const struct ar_field_desc ar_ev_worker_changed_fields[] = {
 	  "How it is.", &ar_shape_worker_sight_desc },
 };
 
+static const struct ar_field_desc ar_ev_workspace_preparing_fields[] = {
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_workspace_preparing, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+	{ "isolation", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_workspace_preparing, isolation), &ar_workspace_isolation_desc, { 0, false },
+	  "What the session shares with it.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_workspace_prepared_fields[] = {
+	{ "isolation", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_workspace_prepared, isolation), &ar_workspace_isolation_desc, { 0, false },
+	  "What the session shares with the workspace.", NULL },
+	{ "method", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_workspace_prepared, method), &ar_workspace_prepared_method_desc, { 0, false },
+	  "How: the files share their blocks with the workspace's, are copies, or there are none.", NULL },
+	{ "base", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_workspace_prepared, base), NULL, { 0, false },
+	  "The state of the files.", NULL },
+	{ "checkpointId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_workspace_prepared, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint of that state; discard_workspace restores it.", NULL },
+	{ "files", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_workspace_prepared, files), NULL, { 0, false },
+	  "Files in it.", NULL },
+	{ "bytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_workspace_prepared, bytes), NULL, { 0, false },
+	  "Their size.", NULL },
+	{ "leftOut", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_workspace_prepared, left_out), NULL, { 0, false },
+	  "Files of the workspace that cannot be merged back: too large, or not regular.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_workspace_applying_fields[] = {
+	{ "applyId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_workspace_applying, apply_id), NULL, { 0, false },
+	  "The merge.", NULL },
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_workspace_applying, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+	{ "base", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_workspace_applying, base), NULL, { 0, false },
+	  "State of the files that the changes are counted from.", NULL },
+	{ "paths", AR_F_TEXTS, false, false, false, 0, 65536, offsetof(struct ar_ev_workspace_applying, paths), NULL, { 0, false },
+	  "Only these files, and what is in these folders.", NULL },
+	{ "choice", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_ev_workspace_applying, choice), &ar_workspace_applying_choice_desc, { 0, false },
+	  "What becomes of conflicts, by the answer to the question about them.", NULL },
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_workspace_applying, actor), NULL, { 0, false },
+	  "Who asked for it.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_workspace_applying, reason), NULL, { 0, false },
+	  "Why.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_workspace_applied_fields[] = {
+	{ "applyId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_workspace_applied, apply_id), NULL, { 0, false },
+	  "The merge.", NULL },
+	{ "before", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_workspace_applied, before), NULL, { 0, false },
+	  "State of the workspace's files before, which is kept.", NULL },
+	{ "base", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_workspace_applied, base), NULL, { 0, false },
+	  "State of the files that later changes are counted from.", NULL },
+	{ "checkpointId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_workspace_applied, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint of that state; discard_workspace restores it.", NULL },
+	{ "files", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_workspace_applied, files), NULL, { 0, false },
+	  "Files of the workspace that were changed, added or deleted.", NULL },
+	{ "leftOut", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_workspace_applied, left_out), NULL, { 0, false },
+	  "Changed files that were left out: protected paths.", NULL },
+	{ "changesRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_workspace_applied, changes_ref), NULL, { 0, false },
+	  "Where their list is stored, an array of {path, change}; absent if it is too long.", NULL },
+	{ "cut", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_workspace_applied, cut), NULL, { 0, false },
+	  "The list is not complete.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_workspace_conflicted_fields[] = {
+	{ "applyId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_workspace_conflicted, apply_id), NULL, { 0, false },
+	  "The merge.", NULL },
+	{ "actionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_workspace_conflicted, action_id), NULL, { 0, false },
+	  "The question.", NULL },
+	{ "files", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_workspace_conflicted, files), NULL, { 0, false },
+	  "How many.", NULL },
+	{ "conflictsRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_workspace_conflicted, conflicts_ref), NULL, { 0, false },
+	  "Where their paths are stored, an array; absent if it is too long.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_workspace_failed_fields[] = {
+	{ "phase", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_workspace_failed, phase), &ar_workspace_failed_phase_desc, { 0, false },
+	  "What was to be done.", NULL },
+	{ "applyId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_workspace_failed, apply_id), NULL, { 0, false },
+	  "The merge.", NULL },
+	{ "category", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_workspace_failed, category), NULL, { 0, false },
+	  "cancelled, unavailable, timeout, error.", NULL },
+	{ "message", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_ev_workspace_failed, message), NULL, { 0, false },
+	  "Why, and what to do.", NULL },
+};
+
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, session_id), NULL, { 0, false },
 	  "Session to submit to; without it createPolicy makes one.", NULL },
@@ -5415,6 +5543,8 @@ static const struct ar_field_desc ar_cmd_create_session_in_fields[] = {
 	  "Name to show.", NULL },
 	{ "workspaceId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_create_session_in, workspace_id), NULL, { 0, false },
 	  "Workspace it works in, by its id (ws_); any other word is kept as it is.", NULL },
+	{ "isolation", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_create_session_in, isolation), &ar_workspace_isolation_desc, { 0, false },
+	  "What it shares with the workspace; without it, as the workspace says.", NULL },
 	{ "accountRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_cmd_create_session_in, account_ref), NULL, { 0, false },
 	  "Account it belongs to.", NULL },
 	{ "metadata", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_cmd_create_session_in, metadata), NULL, { 0, false },
@@ -5998,6 +6128,8 @@ static const struct ar_field_desc ar_cmd_create_workspace_in_fields[] = {
 	  "Absolute path of a folder that the caller owns, for callers on this machine; without it the runtime makes one.", NULL },
 	{ "worker", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_create_workspace_in, worker), NULL, { 0, false },
 	  "Worker that is to have the folder; without it the server itself. Not together with root.", NULL },
+	{ "isolation", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_create_workspace_in, isolation), &ar_workspace_isolation_desc, { 0, false },
+	  "What new sessions share with it; without it, shared.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_workspace_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
@@ -6044,6 +6176,8 @@ static const struct ar_field_desc ar_cmd_update_workspace_in_fields[] = {
 	  "Name to show.", NULL },
 	{ "trust", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_update_workspace_in, trust), &ar_workspace_trust_desc, { 0, false },
 	  "Whether new sessions in it get what its files bring; see inspect_workspace.", NULL },
+	{ "isolation", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_update_workspace_in, isolation), &ar_workspace_isolation_desc, { 0, false },
+	  "What new sessions share with it.", NULL },
 	{ "itemsDigest", AR_F_STRING, false, false, false, 0, 71, offsetof(struct ar_cmd_update_workspace_in, items_digest), NULL, { 0, false },
 	  "With trust: itemsDigest of what was looked at; if the items have changed since, the change is refused.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_update_workspace_in, idempotency_key), NULL, { 0, false },
@@ -6250,6 +6384,60 @@ static const struct ar_field_desc ar_cmd_remove_worker_out_fields[] = {
 	  "The worker.", NULL },
 	{ "result", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_remove_worker_out, result), &ar_remove_worker_result_desc, { 0, false },
 	  "no_op when it was removed before.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_diff_workspace_in_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_diff_workspace_in, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_diff_workspace_out_fields[] = {
+	{ "base", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_cmd_diff_workspace_out, base), NULL, { 0, false },
+	  "State of the files that it is compared with.", NULL },
+	{ "files", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_diff_workspace_out, files), NULL, { 0, false },
+	  "How the folder stands.", &ar_shape_session_files_desc },
+	{ "changes", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_diff_workspace_out, changes), NULL, { 0, false },
+	  "Files that differ.", &ar_shape_file_change_desc },
+	{ "diff", AR_F_STRING, true, false, false, 0, 2097152, offsetof(struct ar_cmd_diff_workspace_out, diff), NULL, { 0, false },
+	  "The difference as unified text.", NULL },
+	{ "cut", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_diff_workspace_out, cut), NULL, { 0, false },
+	  "Changes or diff are not complete.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_apply_workspace_in_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_apply_workspace_in, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "paths", AR_F_TEXTS, false, false, false, 0, 65536, offsetof(struct ar_cmd_apply_workspace_in, paths), NULL, { 0, false },
+	  "Only these files, and what is in these folders.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_apply_workspace_in, reason), NULL, { 0, false },
+	  "Why.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_apply_workspace_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_apply_workspace_out_fields[] = {
+	{ "applyId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_apply_workspace_out, apply_id), NULL, { 0, false },
+	  "The merge; facts name it.", NULL },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_apply_workspace_out, sequence), NULL, { 0, false },
+	  "Sequence of the workspace.applying fact; its end follows.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_discard_workspace_in_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_discard_workspace_in, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_discard_workspace_in, reason), NULL, { 0, false },
+	  "Why.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_discard_workspace_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_discard_workspace_out_fields[] = {
+	{ "checkpointId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_discard_workspace_out, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint of the state before: restoring it takes this back.", NULL },
+	{ "targetId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_discard_workspace_out, target_id), NULL, { 0, false },
+	  "The checkpoint that is restored.", NULL },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_discard_workspace_out, sequence), NULL, { 0, false },
+	  "Sequence of the checkpoint.restoring fact; its end follows.", NULL },
 };
 
 static const struct ar_transition ar_turn_transitions[] = {
@@ -7024,6 +7212,30 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "A session finds its worker otherwise than before. While it is not connected, or drained, the calls of the session wait.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_worker_changed_fields, 1, sizeof(struct ar_ev_worker_changed), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_PREPARING] = { AR_EV_WORKSPACE_PREPARING, "workspace.preparing", "workspace",
+	  "The folder that a session has for itself is about to be filled; calls that work in it wait.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_preparing_fields, 2, sizeof(struct ar_ev_workspace_preparing), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_PREPARED] = { AR_EV_WORKSPACE_PREPARED, "workspace.prepared", "workspace",
+	  "The folder that a session has for itself is one state of the workspace's files, or empty.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_prepared_fields, 7, sizeof(struct ar_ev_workspace_prepared), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_APPLYING] = { AR_EV_WORKSPACE_APPLYING, "workspace.applying", "workspace",
+	  "What a session changed is about to be merged into the workspace.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_applying_fields, 7, sizeof(struct ar_ev_workspace_applying), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_APPLIED] = { AR_EV_WORKSPACE_APPLIED, "workspace.applied", "workspace",
+	  "What a session changed is in the workspace.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_applied_fields, 8, sizeof(struct ar_ev_workspace_applied), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_CONFLICTED] = { AR_EV_WORKSPACE_CONFLICTED, "workspace.conflicted", "workspace",
+	  "Files changed in the session and in the workspace in ways that cannot be merged. Nothing was written; a question follows.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_conflicted_fields, 4, sizeof(struct ar_ev_workspace_conflicted), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_FAILED] = { AR_EV_WORKSPACE_FAILED, "workspace.failed", "workspace",
+	  "The folder of a session could not be prepared, or its changes not be applied.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_failed_fields, 4, sizeof(struct ar_ev_workspace_failed), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
@@ -7033,7 +7245,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_submit_turn_out_fields, 8, sizeof(struct ar_cmd_submit_turn_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_submit_turn_in, idempotency_key) }, { "turnId", offsetof(struct ar_cmd_submit_turn_in, turn_id) } }, "turnId",
-	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_THREAD_BUSY_REJECTED, AR_ERR_INVALID_INPUT, AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED, AR_ERR_QUOTA_BLOCKED, AR_ERR_OVERLOADED, AR_ERR_PARENT_CANCELLING, AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED }, 11,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_THREAD_BUSY_REJECTED, AR_ERR_INVALID_INPUT, AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED, AR_ERR_QUOTA_BLOCKED, AR_ERR_OVERLOADED, AR_ERR_PARENT_CANCELLING, AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_ISOLATION_UNSUPPORTED }, 12,
 	  (const uint16_t[]){ AR_EV_SESSION_CREATED, AR_EV_WORKSPACE_BOUND, AR_EV_THREAD_STARTED, AR_EV_TURN_SUBMITTED, AR_EV_QUEUE_CHANGED, AR_EV_TASK_CREATED, AR_EV_TASK_ACCEPTED, AR_EV_HOOK_STARTED, AR_EV_HOOK_COMPLETED, AR_EV_TURN_STARTED, AR_EV_OUTPUT_REDACTED }, 11, 202, NULL, "spec+contract" },
 	[AR_CMD_INTERRUPT_TURN] = { AR_CMD_INTERRUPT_TURN, "interrupt_turn",
 	  "Stop a running turn; its output so far is kept.",
@@ -7413,11 +7625,11 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  NULL, 0, 200, "/v1/sessions", "proposed (README lists it)" },
 	[AR_CMD_CREATE_SESSION] = { AR_CMD_CREATE_SESSION, "create_session",
 	  "Make an empty session with one idle thread.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_create_session_in_fields, 7, sizeof(struct ar_cmd_create_session_in), NULL, 0, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_session_in_fields, 8, sizeof(struct ar_cmd_create_session_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_create_session_out_fields, 3, sizeof(struct ar_cmd_create_session_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_session_in, idempotency_key) }, { "sessionId", offsetof(struct ar_cmd_create_session_in, session_id) } }, "sessionId",
-	  (const uint16_t[]){ AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED, AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED }, 4,
+	  (const uint16_t[]){ AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED, AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_INVALID_INPUT, AR_ERR_ISOLATION_UNSUPPORTED, AR_ERR_UNAVAILABLE }, 7,
 	  (const uint16_t[]){ AR_EV_SESSION_CREATED, AR_EV_WORKSPACE_BOUND, AR_EV_THREAD_STARTED, AR_EV_HOOK_STARTED, AR_EV_HOOK_COMPLETED, AR_EV_OUTPUT_REDACTED }, 6, 200, NULL, "proposed (create policy without a verb)" },
 	[AR_CMD_SUBSCRIBE_EVENTS] = { AR_CMD_SUBSCRIBE_EVENTS, "subscribe_events",
 	  "Follow the events of a session, or of all sessions of the caller's tenant, from a point on.",
@@ -7645,7 +7857,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  NULL, 0, 200, "/v1/artifacts/{artifactId}", "extension (artifact.changed is read per event)" },
 	[AR_CMD_CREATE_WORKSPACE] = { AR_CMD_CREATE_WORKSPACE, "create_workspace",
 	  "Create a workspace: a folder of the caller, or one that the runtime makes. The same folder is the same workspace.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_create_workspace_in_fields, 4, sizeof(struct ar_cmd_create_workspace_in), NULL, 0, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_workspace_in_fields, 5, sizeof(struct ar_cmd_create_workspace_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_create_workspace_out_fields, 2, sizeof(struct ar_cmd_create_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
@@ -7668,8 +7880,8 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND }, 1,
 	  NULL, 0, 200, "/v1/workspaces/{workspaceId}", "extension (workspaceId without a verb)" },
 	[AR_CMD_UPDATE_WORKSPACE] = { AR_CMD_UPDATE_WORKSPACE, "update_workspace",
-	  "Rename a workspace, trust what its files bring, or no longer trust it.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_update_workspace_in_fields, 6, sizeof(struct ar_cmd_update_workspace_in), NULL, 0, false, 0, 0 },
+	  "Rename a workspace, trust what its files bring or no longer trust it, or change what new sessions share with it.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_update_workspace_in_fields, 7, sizeof(struct ar_cmd_update_workspace_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_update_workspace_out_fields, 1, sizeof(struct ar_cmd_update_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_WORKSPACE, 1, { offsetof(struct ar_cmd_update_workspace_in, workspace_id) }, AR_ERR_WORKSPACE_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_update_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
@@ -7763,6 +7975,30 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { "idempotencyKey", offsetof(struct ar_cmd_remove_worker_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_WORKER_NOT_FOUND, AR_ERR_STORAGE_UNAVAILABLE }, 2,
 	  (const uint16_t[]){ AR_EV_WORKER_REMOVED, AR_EV_ACCESS_CHANGED }, 2, 200, NULL, "extension (the standard has no verb for workers)" },
+	[AR_CMD_DIFF_WORKSPACE] = { AR_CMD_DIFF_WORKSPACE, "diff_workspace",
+	  "Show what a session changed in the folder that it has for itself.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_diff_workspace_in_fields, 1, sizeof(struct ar_cmd_diff_workspace_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_diff_workspace_out_fields, 5, sizeof(struct ar_cmd_diff_workspace_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_WORKSPACE_SHARED, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE, AR_ERR_TIMEOUT }, 5,
+	  NULL, 0, 200, NULL, "extension (sessions of one workspace do not see each other's changes)" },
+	[AR_CMD_APPLY_WORKSPACE] = { AR_CMD_APPLY_WORKSPACE, "apply_workspace",
+	  "Merge what a session changed in its own folder into the workspace, all of it or nothing. The end is a fact: workspace.applied, workspace.conflicted with a question, or workspace.failed.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_apply_workspace_in_fields, 4, sizeof(struct ar_cmd_apply_workspace_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_apply_workspace_out_fields, 2, sizeof(struct ar_cmd_apply_workspace_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_SESSION, 1, { offsetof(struct ar_cmd_apply_workspace_in, session_id) }, AR_ERR_NONE,
+	    { "idempotencyKey", offsetof(struct ar_cmd_apply_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_WORKSPACE_SHARED, AR_ERR_ACTIVE_TURN, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE }, 5,
+	  (const uint16_t[]){ AR_EV_WORKSPACE_APPLYING, AR_EV_WORKSPACE_APPLIED, AR_EV_WORKSPACE_CONFLICTED, AR_EV_WORKSPACE_FAILED, AR_EV_ACTION_REQUIRED }, 5, 202, NULL, "extension (sessions of one workspace do not see each other's changes)" },
+	[AR_CMD_DISCARD_WORKSPACE] = { AR_CMD_DISCARD_WORKSPACE, "discard_workspace",
+	  "Make the folder that a session has for itself as it was before its changes. The state before is kept as a checkpoint. The end is a fact: checkpoint.restored or checkpoint.failed.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_discard_workspace_in_fields, 3, sizeof(struct ar_cmd_discard_workspace_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_discard_workspace_out_fields, 3, sizeof(struct ar_cmd_discard_workspace_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_SESSION, 1, { offsetof(struct ar_cmd_discard_workspace_in, session_id) }, AR_ERR_NONE,
+	    { "idempotencyKey", offsetof(struct ar_cmd_discard_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_WORKSPACE_SHARED, AR_ERR_ACTIVE_TURN, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE }, 5,
+	  (const uint16_t[]){ AR_EV_CHECKPOINT_RESTORING, AR_EV_CHECKPOINT_RESTORED, AR_EV_CHECKPOINT_FAILED }, 3, 202, NULL, "extension (sessions of one workspace do not see each other's changes)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -8041,6 +8277,8 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	  "No worker has this id; list the workers or create one." },
 	[AR_ERR_WORKER_REMOVED] = { "worker_removed", 409, -32003, false,
 	  "The worker was removed; use another." },
+	[AR_ERR_WORKSPACE_SHARED] = { "workspace_shared", 409, -32003, false,
+	  "The session works in the folder of its workspace itself, or has none: there is nothing to apply or discard." },
 };
 
 const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {
@@ -8240,10 +8478,16 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_WORKER_ENROLLED,
 	AR_EV_WORKER_REMOVED,
 	AR_EV_WORKER_UPDATED,
+	AR_EV_WORKSPACE_APPLIED,
+	AR_EV_WORKSPACE_APPLYING,
 	AR_EV_WORKSPACE_ARCHIVED,
 	AR_EV_WORKSPACE_BOUND,
+	AR_EV_WORKSPACE_CONFLICTED,
 	AR_EV_WORKSPACE_CREATED,
+	AR_EV_WORKSPACE_FAILED,
 	AR_EV_WORKSPACE_INSPECTED,
+	AR_EV_WORKSPACE_PREPARED,
+	AR_EV_WORKSPACE_PREPARING,
 	AR_EV_WORKSPACE_UPDATED,
 };
 

@@ -156,6 +156,12 @@ enum ar_event_type {
 	AR_EV_WORKER_UPDATED = 143,
 	AR_EV_WORKER_REMOVED = 144,
 	AR_EV_WORKER_CHANGED = 145,
+	AR_EV_WORKSPACE_PREPARING = 146,
+	AR_EV_WORKSPACE_PREPARED = 147,
+	AR_EV_WORKSPACE_APPLYING = 148,
+	AR_EV_WORKSPACE_APPLIED = 149,
+	AR_EV_WORKSPACE_CONFLICTED = 150,
+	AR_EV_WORKSPACE_FAILED = 151,
 	AR_EV_COUNT,
 };
 
@@ -280,6 +286,9 @@ enum ar_command {
 	AR_CMD_GET_WORKER = 90,
 	AR_CMD_UPDATE_WORKER = 91,
 	AR_CMD_REMOVE_WORKER = 92,
+	AR_CMD_DIFF_WORKSPACE = 93,
+	AR_CMD_APPLY_WORKSPACE = 94,
+	AR_CMD_DISCARD_WORKSPACE = 95,
 	AR_CMD_COUNT,
 };
 
@@ -339,7 +348,9 @@ enum ar_target_kind {
 	X(CREATE_WORKER, create_worker) \
 	X(ENROL_WORKER, enrol_worker) \
 	X(UPDATE_WORKER, update_worker) \
-	X(REMOVE_WORKER, remove_worker)
+	X(REMOVE_WORKER, remove_worker) \
+	X(APPLY_WORKSPACE, apply_workspace) \
+	X(DISCARD_WORKSPACE, discard_workspace)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -504,6 +515,7 @@ enum ar_error_code {
 	AR_ERR_CHECKPOINT_NOT_FOUND = 129,
 	AR_ERR_WORKER_NOT_FOUND = 130,
 	AR_ERR_WORKER_REMOVED = 131,
+	AR_ERR_WORKSPACE_SHARED = 132,
 	AR_ERR_COUNT,
 };
 
@@ -715,6 +727,14 @@ enum ar_workspace_trust {
 	AR_WORKSPACE_TRUST_TRUSTED = 2,
 };
 
+enum ar_workspace_isolation {
+	AR_WORKSPACE_ISOLATION_SHARED = 1,
+	AR_WORKSPACE_ISOLATION_COPY = 2,
+	AR_WORKSPACE_ISOLATION_EMPTY = 3,
+	AR_WORKSPACE_ISOLATION_WORKTREE = 4,
+	AR_WORKSPACE_ISOLATION_OVERLAY = 5,
+};
+
 enum ar_workspace_item_kind {
 	AR_WORKSPACE_ITEM_KIND_INSTRUCTIONS = 1,
 	AR_WORKSPACE_ITEM_KIND_MCP_SERVERS = 2,
@@ -861,6 +881,23 @@ enum ar_file_change_change {
 	AR_FILE_CHANGE_CHANGE_ADDED = 1,
 	AR_FILE_CHANGE_CHANGE_CHANGED = 2,
 	AR_FILE_CHANGE_CHANGE_DELETED = 3,
+};
+
+enum ar_session_files_status {
+	AR_SESSION_FILES_STATUS_PREPARING = 1,
+	AR_SESSION_FILES_STATUS_READY = 2,
+	AR_SESSION_FILES_STATUS_FAILED = 3,
+};
+
+enum ar_session_files_apply_status {
+	AR_SESSION_FILES_APPLY_STATUS_MERGING = 1,
+	AR_SESSION_FILES_APPLY_STATUS_ASKED = 2,
+};
+
+enum ar_session_files_choice {
+	AR_SESSION_FILES_CHOICE_SESSION = 1,
+	AR_SESSION_FILES_CHOICE_WORKSPACE = 2,
+	AR_SESSION_FILES_CHOICE_LEAVE_OUT = 3,
 };
 
 enum ar_thread_started_reason {
@@ -1329,6 +1366,23 @@ enum ar_checkpoint_failed_phase {
 enum ar_checkpoint_expired_reason {
 	AR_CHECKPOINT_EXPIRED_REASON_COUNT = 1,
 	AR_CHECKPOINT_EXPIRED_REASON_AGE = 2,
+};
+
+enum ar_workspace_prepared_method {
+	AR_WORKSPACE_PREPARED_METHOD_REFLINK = 1,
+	AR_WORKSPACE_PREPARED_METHOD_COPY = 2,
+	AR_WORKSPACE_PREPARED_METHOD_NONE = 3,
+};
+
+enum ar_workspace_applying_choice {
+	AR_WORKSPACE_APPLYING_CHOICE_SESSION = 1,
+	AR_WORKSPACE_APPLYING_CHOICE_WORKSPACE = 2,
+	AR_WORKSPACE_APPLYING_CHOICE_LEAVE_OUT = 3,
+};
+
+enum ar_workspace_failed_phase {
+	AR_WORKSPACE_FAILED_PHASE_PREPARE = 1,
+	AR_WORKSPACE_FAILED_PHASE_APPLY = 2,
 };
 
 enum ar_submit_turn_busy_policy {
@@ -2589,6 +2643,7 @@ struct ar_shape_workspace_record { /* workspace_record */
 	struct ar_str trusted_by; /* string? */
 	ar_usec trusted_at; /* time? */
 	struct ar_str items_digest; /* string? */
+	int isolation; /* enum? */
 	int64_t version; /* int */
 	ar_usec created_at; /* time */
 	ar_usec updated_at; /* time */
@@ -2607,6 +2662,8 @@ struct ar_shape_workspace_binding { /* workspace_binding */
 	struct ar_str folder; /* string */
 	struct ar_str worker; /* string? */
 	struct ar_opt_bool trusted; /* bool? */
+	int isolation; /* enum? */
+	struct ar_str origin; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -2667,6 +2724,7 @@ struct ar_shape_worker_sight_list {
 struct ar_shape_create_policy { /* create_policy */
 	struct ar_str title; /* string? */
 	struct ar_str workspace_id; /* string? */
+	int isolation; /* enum? */
 	struct ar_str account_ref; /* string? */
 	struct ar_str thread; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
@@ -3322,6 +3380,25 @@ struct ar_shape_worker_live { /* worker_live */
 
 struct ar_shape_worker_live_list {
 	const struct ar_shape_worker_live *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_session_files { /* session_files */
+	int status; /* enum */
+	struct ar_str base; /* string? */
+	struct ar_str checkpoint_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str message; /* string? */
+	struct ar_str apply_id; /* string? */
+	int apply_status; /* enum? */
+	struct ar_str action_id; /* string? */
+	int choice; /* enum? */
+	struct ar_texts paths; /* array? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_session_files_list {
+	const struct ar_shape_session_files *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -4626,6 +4703,56 @@ struct ar_ev_worker_changed { /* worker.changed */
 	const struct ar_shape_worker_sight *worker; /* object */
 };
 
+struct ar_ev_workspace_preparing { /* workspace.preparing */
+	struct ar_str workspace_id; /* string */
+	int isolation; /* enum */
+};
+
+struct ar_ev_workspace_prepared { /* workspace.prepared */
+	int isolation; /* enum */
+	int method; /* enum */
+	struct ar_str base; /* string */
+	struct ar_str checkpoint_id; /* string */
+	int64_t files; /* int */
+	int64_t bytes; /* int */
+	int64_t left_out; /* int */
+};
+
+struct ar_ev_workspace_applying { /* workspace.applying */
+	struct ar_str apply_id; /* string */
+	struct ar_str workspace_id; /* string */
+	struct ar_str base; /* string */
+	struct ar_texts paths; /* array? */
+	int choice; /* enum? */
+	struct ar_str actor; /* string */
+	struct ar_str reason; /* string? */
+};
+
+struct ar_ev_workspace_applied { /* workspace.applied */
+	struct ar_str apply_id; /* string */
+	struct ar_str before; /* string */
+	struct ar_str base; /* string */
+	struct ar_str checkpoint_id; /* string */
+	int64_t files; /* int */
+	int64_t left_out; /* int */
+	struct ar_str changes_ref; /* ref? */
+	struct ar_opt_bool cut; /* bool? */
+};
+
+struct ar_ev_workspace_conflicted { /* workspace.conflicted */
+	struct ar_str apply_id; /* string */
+	struct ar_str action_id; /* string */
+	int64_t files; /* int */
+	struct ar_str conflicts_ref; /* ref? */
+};
+
+struct ar_ev_workspace_failed { /* workspace.failed */
+	int phase; /* enum */
+	struct ar_str apply_id; /* string? */
+	struct ar_str category; /* string */
+	struct ar_str message; /* string */
+};
+
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	struct ar_str session_id; /* string? */
 	const struct ar_shape_create_policy *create_policy; /* object? */
@@ -5428,6 +5555,7 @@ struct ar_cmd_create_session_in { /* create_session, input */
 	struct ar_str session_id; /* string? */
 	struct ar_str title; /* string? */
 	struct ar_str workspace_id; /* string? */
+	int isolation; /* enum? */
 	struct ar_str account_ref; /* ref? */
 	struct ar_str metadata; /* object? */
 	struct ar_str source; /* string? */
@@ -5805,6 +5933,7 @@ struct ar_cmd_create_workspace_in { /* create_workspace, input */
 	struct ar_str name; /* string? */
 	struct ar_str root; /* string? */
 	struct ar_str worker; /* string? */
+	int isolation; /* enum? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -5837,6 +5966,7 @@ struct ar_cmd_update_workspace_in { /* update_workspace, input */
 	struct ar_opt_int version; /* int? */
 	struct ar_str name; /* string? */
 	int trust; /* enum? */
+	int isolation; /* enum? */
 	struct ar_str items_digest; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
@@ -5976,6 +6106,42 @@ struct ar_cmd_remove_worker_out { /* remove_worker, result */
 	int result; /* enum */
 };
 
+struct ar_cmd_diff_workspace_in { /* diff_workspace, input */
+	struct ar_str session_id; /* string */
+};
+
+struct ar_cmd_diff_workspace_out { /* diff_workspace, result */
+	struct ar_str base; /* string */
+	const struct ar_shape_session_files *files; /* object */
+	struct ar_shape_file_change_list changes; /* array */
+	struct ar_str diff; /* string */
+	bool cut; /* bool */
+};
+
+struct ar_cmd_apply_workspace_in { /* apply_workspace, input */
+	struct ar_str session_id; /* string */
+	struct ar_texts paths; /* array? */
+	struct ar_str reason; /* string? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_apply_workspace_out { /* apply_workspace, result */
+	struct ar_str apply_id; /* string */
+	int64_t sequence; /* int */
+};
+
+struct ar_cmd_discard_workspace_in { /* discard_workspace, input */
+	struct ar_str session_id; /* string */
+	struct ar_str reason; /* string? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_discard_workspace_out { /* discard_workspace, result */
+	struct ar_str checkpoint_id; /* string */
+	struct ar_str target_id; /* string */
+	int64_t sequence; /* int */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -5987,6 +6153,7 @@ extern const struct ar_enum_desc ar_transport_desc;
 extern const struct ar_enum_desc ar_peer_role_desc;
 extern const struct ar_enum_desc ar_delivery_mechanism_desc;
 extern const struct ar_enum_desc ar_workspace_trust_desc;
+extern const struct ar_enum_desc ar_workspace_isolation_desc;
 extern const struct ar_enum_desc ar_workspace_item_kind_desc;
 extern const struct ar_enum_desc ar_worker_reach_desc;
 extern const struct ar_enum_desc ar_turn_options_mode_desc;
@@ -6009,6 +6176,9 @@ extern const struct ar_enum_desc ar_artifact_record_state_desc;
 extern const struct ar_enum_desc ar_checkpoint_record_phase_desc;
 extern const struct ar_enum_desc ar_checkpoint_record_status_desc;
 extern const struct ar_enum_desc ar_file_change_change_desc;
+extern const struct ar_enum_desc ar_session_files_status_desc;
+extern const struct ar_enum_desc ar_session_files_apply_status_desc;
+extern const struct ar_enum_desc ar_session_files_choice_desc;
 extern const struct ar_enum_desc ar_thread_started_reason_desc;
 extern const struct ar_enum_desc ar_turn_completed_status_desc;
 extern const struct ar_enum_desc ar_turn_failed_status_desc;
@@ -6076,6 +6246,9 @@ extern const struct ar_enum_desc ar_checkpoint_started_phase_desc;
 extern const struct ar_enum_desc ar_checkpoint_created_phase_desc;
 extern const struct ar_enum_desc ar_checkpoint_failed_phase_desc;
 extern const struct ar_enum_desc ar_checkpoint_expired_reason_desc;
+extern const struct ar_enum_desc ar_workspace_prepared_method_desc;
+extern const struct ar_enum_desc ar_workspace_applying_choice_desc;
+extern const struct ar_enum_desc ar_workspace_failed_phase_desc;
 extern const struct ar_enum_desc ar_submit_turn_busy_policy_desc;
 extern const struct ar_enum_desc ar_interrupt_turn_queue_policy_desc;
 extern const struct ar_enum_desc ar_interrupt_turn_result_desc;
@@ -6226,6 +6399,7 @@ extern const struct ar_struct_desc ar_shape_workspace_item_desc;
 extern const struct ar_struct_desc ar_shape_checkpoint_record_desc;
 extern const struct ar_struct_desc ar_shape_file_change_desc;
 extern const struct ar_struct_desc ar_shape_worker_live_desc;
+extern const struct ar_struct_desc ar_shape_session_files_desc;
 extern const struct ar_struct_desc ar_shape_input_snapshot_desc;
 extern const struct ar_struct_desc ar_shape_read_model_repair_desc;
 extern const struct ar_struct_desc ar_shape_environment_sandbox_desc;

@@ -37,6 +37,7 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_INSPECT_WORKSPACE] = ar_query_inspect_workspace,
 	[AR_CMD_LIST_CHECKPOINTS] = ar_query_list_checkpoints,
 	[AR_CMD_DIFF_CHECKPOINTS] = ar_query_diff_checkpoints,
+	[AR_CMD_DIFF_WORKSPACE] = ar_query_diff_workspace,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,

@@ -79,6 +79,9 @@ struct ar_folder_request {
 	struct ar_str person; /* who names it (port/auth.h): AR_PERSON_LOCAL or "uid:..." */
 	struct ar_str home, key; /* 26 characters each: of the tenant, of the workspace */
 	struct ar_str worker; /* wk_..., that is to have it; absent: this machine */
+	/* The same of a session, for which a folder of its own is made below that of the workspace, whose
+	 * root is `root`; absent: the folder is the workspace's */
+	struct ar_str session;
 	struct ar_arena *arena; /* the caller's; text of the result lives in it */
 	void (*done)(struct ar_folder_request *r);
 

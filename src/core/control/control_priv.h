@@ -233,6 +233,6 @@ ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessio
 	ar_query_list_tokens, ar_query_rotate_token, ar_query_revoke_token, ar_query_get_settings,
 	ar_query_list_audit, ar_query_list_artifacts, ar_query_get_artifact, ar_query_list_workspaces,
 	ar_query_get_workspace, ar_query_inspect_workspace, ar_query_list_checkpoints,
-	ar_query_diff_checkpoints, ar_query_get_worker, ar_query_list_workers;
+	ar_query_diff_checkpoints, ar_query_get_worker, ar_query_list_workers, ar_query_diff_workspace;
 
 #endif

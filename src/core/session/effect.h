@@ -107,11 +107,14 @@ struct ar_effect_process_end {
 
 /* In the workspace of the session. */
 struct ar_effect_checkpoint {
-	enum ar_checkpoint_kind kind; /* SAVE, RESTORE, FORGET */
-	struct ar_str id; /* of the checkpoint; FORGET: none */
+	enum ar_checkpoint_kind kind; /* not DIFF */
+	struct ar_str id; /* of the checkpoint; FORGET: none; FILL: of the workspace; MERGE: of the merge */
 	struct ar_str tree; /* RESTORE: that the files are made as */
-	struct ar_str from; /* SAVE: what differs from this state is listed; absent: nothing */
-	struct ar_texts trees; /* FORGET */
+	struct ar_texts trees; /* FORGET; MERGE: paths */
+	/* SAVE: what differs from this state is listed; absent: nothing. MERGE: as of a run of the port */
+	struct ar_str from;
+	struct ar_str label; /* MERGE, FILL: as of a run of the port */
+	enum ar_merge_side side; /* MERGE */
 	bool is_waited_for; /* work begins after it: not begun by a runtime that is about to stop */
 	ar_usec deadline;
 };

@@ -4,6 +4,7 @@
 #define AR_SESSION_INPUTS_H
 
 #include "catalog.h"
+#include "checkpoint.h"
 #include "process.h"
 #include "provider.h"
 #include "tool.h"
@@ -121,12 +122,13 @@ struct ar_hook_end {
 
 /* How a checkpoint ended; the same words as port/checkpoint.h. */
 struct ar_checkpoint_end {
-	struct ar_str id; /* of the checkpoint */
+	enum ar_checkpoint_kind kind;
+	struct ar_str id; /* of the checkpoint; FILL: of the workspace; MERGE: of the merge */
 	enum ar_status status;
 	struct ar_masked masked; /* in all of it */
-	struct ar_str message, tree, changes;
+	struct ar_str message, tree, changes, base, conflicts;
 	int64_t files, bytes, left_out, changed;
-	bool is_cut;
+	bool is_cut, is_shared;
 	const struct ar_tool_artifact *artifacts;
 	size_t artifact_count;
 };
@@ -171,6 +173,8 @@ struct ar_input_command {
 	struct ar_process_standing standing; /* about a process; the engine's to fill */
 	/* Makes a session: the workspace that it is to have; NULL: none of ours is named */
 	const struct ar_shape_workspace_record *workspace;
+	struct ar_str
+		own_folder; /* and the folder that it is to have for itself; absent: that of the workspace */
 	const struct ar_workspace_folder *folder; /* create_workspace: looked at or made before */
 	struct ar_str items_digest; /* update_workspace with trust: of the items as they are now */
 };

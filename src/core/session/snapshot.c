@@ -448,6 +448,7 @@ static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, environment_ref),
 	RAW(ar_session, limits),
 	OBJECT(ar_session, bound, workspace_binding),
+	OBJECT(ar_session, files, session_files),
 	OBJECT(ar_session, instructions, workspace_instructions),
 	OBJECT(ar_session, own, workspace_record),
 	OBJECT(ar_session, own_worker, worker_record),

@@ -1,5 +1,6 @@
 /* Lookups in session state. Pure; the owner of the session owns it. */
 #include "checkpoint/checkpoints.h"
+#include "workspace/isolation.h"
 #include "auth.h"
 #include "state.h"
 
@@ -188,7 +189,7 @@ bool ar_session_is_active(const struct ar_session *s)
 		if (((const struct ar_process_record *)s->processes.at[i])->status == AR_PROCESS_RUNNING)
 			return true;
 	}
-	return ar_session_makes_checkpoint(s);
+	return ar_session_makes_checkpoint(s) || ar_session_moves_files(s);
 }
 
 struct ar_str ar_session_tenant(const struct ar_session *s)

@@ -146,6 +146,7 @@ struct ar_session {
 	struct ar_str environment_ref, limits; /* of the newest boundary: content by ref, JSON object */
 	const struct ar_shape_workspace_binding
 		*bound; /* what it has of its workspace; NULL: none is its own */
+	const struct ar_shape_session_files *files; /* of a folder of its own; NULL: not needed so far */
 	const struct ar_shape_workspace_instructions
 		*instructions; /* of its workspace; NULL: none was looked at */
 	const struct ar_shape_workspace_record *own; /* of the log of a workspace; NULL: a session */

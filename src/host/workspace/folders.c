@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define PASSWD_ROOM 4096
+#define SESSIONS "sessions" /* folders of sessions that have one for themselves */
 #define FILES "files" /* the folder of a workspace inside its own; beside it there is room for what is kept */
 
 /* One request on its way through a thread, which writes only here. */
@@ -24,7 +25,8 @@ struct lookup {
 	struct ar_host_folders *folders;
 	struct ar_folder_request *request;
 	char path[PATH_MAX]; /* NUL at its end */
-	char home[AR_SESSION_KEY_LEN + 1], key[AR_SESSION_KEY_LEN + 1];
+	char root[PATH_MAX]; /* of a session's folder: that of its workspace */
+	char home[AR_SESSION_KEY_LEN + 1], key[AR_SESSION_KEY_LEN + 1], session[AR_SESSION_KEY_LEN + 1];
 	bool is_ok;
 	int error; /* errno of one that could not be made */
 };
@@ -123,19 +125,55 @@ static bool make_folder(const struct lookup *l)
 	return files >= 0 && give_away(l, files);
 }
 
+/* ---- one of a session ---- */
+
+/* It belongs to whom the workspace does: one map of ids in the sandbox serves both. */
+static bool give_like(const struct lookup *l, int files)
+{
+	AR_AUTO(ar_fd_close) int origin = ar_fd_open_folder(l->root);
+	struct stat owner, st;
+
+	if (origin < 0 || fstat(origin, &owner) != 0 || fstat(files, &st) != 0)
+		return false;
+	if (st.st_uid == owner.st_uid && st.st_gid == owner.st_gid)
+		return true;
+	errno = EPERM;
+	return l->folders->ids.backend == AR_PLAN_ROOT && st.st_uid == 0 &&
+	       fchown(files, owner.st_uid, owner.st_gid) == 0;
+}
+
+static bool make_own_folder(const struct lookup *l)
+{
+	AR_AUTO(ar_fd_close) int home = make_below(l->folders->dir_fd, l->home);
+	AR_AUTO(ar_fd_close) int workspace = home < 0 ? -1 : make_below(home, l->key);
+	AR_AUTO(ar_fd_close) int sessions = workspace < 0 ? -1 : make_below(workspace, SESSIONS);
+	AR_AUTO(ar_fd_close) int own = sessions < 0 ? -1 : make_below(sessions, l->session);
+	AR_AUTO(ar_fd_close) int files = own < 0 ? -1 : make_below(own, FILES);
+
+	return files >= 0 && give_like(l, files);
+}
+
 /* ---- requests ---- */
+
+static bool is_own(const struct lookup *l)
+{
+	return !ar_str_absent(l->request->session);
+}
 
 static void work(uv_work_t *w)
 {
 	struct lookup *l = AR_CONTAINER_OF(w, struct lookup, work);
 
-	l->is_ok = ar_str_absent(l->request->root) ? make_folder(l) : look_at_root(l);
+	if (is_own(l))
+		l->is_ok = make_own_folder(l);
+	else
+		l->is_ok = ar_str_absent(l->request->root) ? make_folder(l) : look_at_root(l);
 	l->error = errno;
 }
 
 static enum ar_status refuse(const struct lookup *l, struct ar_error *err)
 {
-	if (ar_str_absent(l->request->root))
+	if (ar_str_absent(l->request->root) || is_own(l))
 		return ar_refuse(err, AR_ERR_UNAVAILABLE, "a folder below workspaces.dir cannot be made: %s",
 				 strerror(l->error));
 	return ar_refuse(
@@ -171,7 +209,14 @@ static bool set_path(struct lookup *l)
 
 	snprintf(l->home, sizeof l->home, "%.*s", AR_STR_ARG(r->home));
 	snprintf(l->key, sizeof l->key, "%.*s", AR_STR_ARG(r->key));
-	if (!ar_str_absent(r->root))
+	snprintf(l->session, sizeof l->session, "%.*s", AR_STR_ARG(r->session));
+	if (is_own(l)) {
+		if (r->root.len >= sizeof l->root)
+			return false;
+		snprintf(l->root, sizeof l->root, "%.*s", AR_STR_ARG(r->root));
+		len = snprintf(l->path, sizeof l->path, "%.*s/%s/%s/" SESSIONS "/%s/" FILES,
+			       AR_STR_ARG(l->folders->dir), l->home, l->key, l->session);
+	} else if (!ar_str_absent(r->root))
 		len = snprintf(l->path, sizeof l->path, "%.*s", AR_STR_ARG(r->root));
 	else
 		len = snprintf(l->path, sizeof l->path, "%.*s/%s/%s/" FILES, AR_STR_ARG(l->folders->dir),

@@ -21,6 +21,8 @@ export interface CreatePolicy {
   title?: string;
   /** Workspace it works in, by its id (ws_); any other word is kept as it is. */
   workspaceId?: string;
+  /** What the session shares with the workspace; without it, as the workspace says. */
+  isolation?: WorkspaceIsolation;
   /** The account. */
   accountRef?: string;
   /** new opens another thread in a session that exists. */
@@ -924,6 +926,8 @@ export interface WorkspaceRecord {
   trustedAt?: string;
   /** Digest of the items that were shown to who trusted it. */
   itemsDigest?: string;
+  /** What new sessions share with it; without it, shared. */
+  isolation?: WorkspaceIsolation;
   /** Counts its changes. */
   version: number;
   /** When it was created. */
@@ -947,6 +951,35 @@ export interface WorkspaceBinding {
   worker?: string;
   /** True: what the files of the workspace bring is used. */
   trusted?: boolean;
+  /** What the session shares with it; without it, shared. */
+  isolation?: WorkspaceIsolation;
+  /** Folder of the workspace, if the session has one of its own. */
+  origin?: string;
+  [extra: string]: unknown;
+}
+
+/** The folder that a session has for itself. */
+export interface SessionFiles {
+  /** Whether it can be worked in. */
+  status: "preparing" | "ready" | "failed";
+  /** State of the files that its changes are counted from. */
+  base?: string;
+  /** The checkpoint of that state. */
+  checkpointId?: string;
+  /** The turn that it was prepared for. */
+  turnId?: string;
+  /** Why it could not be prepared. */
+  message?: string;
+  /** The merge into the workspace that is open. */
+  applyId?: string;
+  /** Whether it runs, or waits for an answer. */
+  applyStatus?: "merging" | "asked";
+  /** The question that it waits for. */
+  actionId?: string;
+  /** What becomes of its conflicts. */
+  choice?: "session" | "workspace" | "leave_out";
+  /** The paths that it is limited to. */
+  paths?: string[];
   [extra: string]: unknown;
 }
 
@@ -1959,6 +1992,9 @@ export type DeliveryMechanism = "polling" | "streaming" | "subscription" | "push
 
 /** Whether what the files of a workspace bring is used. */
 export type WorkspaceTrust = "untrusted" | "trusted";
+
+/** What a session shares with its workspace: the folder itself, nothing but a copy, nothing at all, a copy with a repository of its own, a copy that is looked at and applied. */
+export type WorkspaceIsolation = "shared" | "copy" | "empty" | "worktree" | "overlay";
 
 /** What a file of a workspace is for. */
 export type WorkspaceItemKind = "instructions" | "mcp_servers" | "skill";

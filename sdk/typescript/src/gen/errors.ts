@@ -263,7 +263,9 @@ export type ErrorCode =
   /** No worker has this id; list the workers or create one. */
   | "worker_not_found"
   /** The worker was removed; use another. */
-  | "worker_removed";
+  | "worker_removed"
+  /** The session works in the folder of its workspace itself, or has none: there is nothing to apply or discard. */
+  | "workspace_shared";
 
 /** Whether the same call may succeed later, and the status that HTTP gives it, by code. */
 export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; readonly retryable: boolean } } = {
@@ -398,4 +400,5 @@ export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; reado
   checkpoint_not_found: { http: 404, retryable: false },
   worker_not_found: { http: 404, retryable: false },
   worker_removed: { http: 409, retryable: false },
+  workspace_shared: { http: 409, retryable: false },
 };

@@ -3,6 +3,7 @@
 #include "checkpoint/checkpoints.h"
 #include "control_priv.h"
 #include "projection.h"
+#include "workspace/isolation.h"
 
 #define DIFF_TIME (INT64_C(30) * 1000000)
 
@@ -65,6 +66,7 @@ void ar_query_list_checkpoints(struct ar_call *c)
 
 struct comparison {
 	struct ar_call *call;
+	struct ar_str files; /* diff_workspace: how the folder stands, as JSON */
 	struct ar_checkpoint_run run;
 };
 
@@ -87,8 +89,13 @@ static void answer(struct ar_call *c, const struct ar_checkpoint_run *run,
 	bool has_list = is_list(c, changes);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "from", run->from);
-	ar_jw_mstr(&w, "to", run->to);
+	if (c->command == AR_CMD_DIFF_WORKSPACE) {
+		ar_jw_mstr(&w, "base", run->from);
+		ar_jw_mraw(&w, "files", AR_CONTAINER_OF(run, const struct comparison, run)->files);
+	} else {
+		ar_jw_mstr(&w, "from", run->from);
+		ar_jw_mstr(&w, "to", run->to);
+	}
 	ar_jw_mraw(&w, "changes", has_list ? changes : AR_STR("[]"));
 	ar_jw_mstr(&w, "diff", ar_str_absent(diff) ? AR_STR("") : diff);
 	ar_jw_mbool(&w, "cut", r->is_cut || !has_list);
@@ -138,6 +145,25 @@ static enum ar_status find_states(struct ar_call *c, const struct ar_session *s,
 	return AR_OK;
 }
 
+/* What a session changed in the folder that it has for itself. */
+static enum ar_status find_changes(struct ar_call *c, const struct ar_session *s, struct comparison *cmp,
+				   struct ar_error *err)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text);
+
+	if (!ar_session_has_own_folder(s))
+		return ar_refuse(err, AR_ERR_WORKSPACE_SHARED,
+				 "the session has no folder of its own: its changes are in the workspace");
+	if (!s->files || ar_str_empty(s->files->base))
+		return ar_refuse(err, AR_ERR_CONFLICT,
+				 "the folder of the session is not filled yet: nothing is changed in it");
+	ar_struct_encode(&ar_shape_session_files_desc, s->files, AR_STR_NONE, &w);
+	cmp->files = ar_arena_str(&c->arena, ar_buf_str(&text));
+	cmp->run.from = ar_arena_str(&c->arena, s->files->base);
+	return AR_OK;
+}
+
 static void on_session(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call *c = call_of(v);
@@ -149,7 +175,8 @@ static void on_session(struct ar_engine_view *v, const struct ar_session *s, con
 		ar_call_fail_or_move(c, err);
 		return;
 	}
-	if (find_states(c, s, &cmp->run, &fault) != AR_OK) {
+	if ((c->command == AR_CMD_DIFF_WORKSPACE ? find_changes(c, s, cmp, &fault)
+						 : find_states(c, s, &cmp->run, &fault)) != AR_OK) {
 		ar_call_fail(c, &fault);
 		return;
 	}
@@ -163,6 +190,7 @@ static void on_session(struct ar_engine_view *v, const struct ar_session *s, con
 	cmp->run.workspace_id = ar_arena_str(&c->arena, s->bound->workspace_id);
 	cmp->run.folder = ar_arena_str(&c->arena, s->bound->folder);
 	cmp->run.worker = ar_arena_str(&c->arena, s->bound->worker);
+	cmp->run.origin = ar_arena_str(&c->arena, s->bound->origin);
 	cmp->run.session_id = ar_arena_str(&c->arena, s->id);
 	cmp->run.deadline = ar_engine_now(c->control->engine) + DIFF_TIME;
 	cmp->run.on_done = on_diff;
@@ -172,4 +200,9 @@ static void on_session(struct ar_engine_view *v, const struct ar_session *s, con
 void ar_query_diff_checkpoints(struct ar_call *c)
 {
 	look_at_session(c, ((const struct ar_cmd_diff_checkpoints_in *)c->input)->session_id, on_session);
+}
+
+void ar_query_diff_workspace(struct ar_call *c)
+{
+	look_at_session(c, ((const struct ar_cmd_diff_workspace_in *)c->input)->session_id, on_session);
 }

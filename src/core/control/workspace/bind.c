@@ -27,6 +27,51 @@ static const struct ar_shape_workspace_record *read_record(struct ar_call *c, st
 	return record;
 }
 
+/* ---- the folder that the session is to have for itself ---- */
+
+struct own_folder {
+	struct ar_call *call;
+	struct ar_folder_request request;
+};
+
+static int isolation_of(const struct ar_call *c, const struct ar_shape_workspace_record *record)
+{
+	const struct ar_cmd_submit_turn_in *turn = c->input;
+	int wanted = c->command == AR_CMD_CREATE_SESSION
+			     ? ((const struct ar_cmd_create_session_in *)c->input)->isolation
+			     : turn->create_policy->isolation;
+
+	return wanted ? wanted : record->isolation ? record->isolation : AR_WORKSPACE_ISOLATION_SHARED;
+}
+
+static void on_own_folder(struct ar_folder_request *r)
+{
+	struct own_folder *own = AR_CONTAINER_OF(r, struct own_folder, request);
+	struct ar_call *c = own->call;
+
+	if (r->status != AR_OK) {
+		ar_call_fail(c, &r->err);
+		return;
+	}
+	c->work->write.input.command.own_folder = r->folder;
+	ar_call_send(c);
+}
+
+/* Before the decision: an empty folder that no session refers to harms nobody. */
+static void make_own_folder(struct ar_call *c, const struct ar_shape_workspace_record *record)
+{
+	struct own_folder *own = ar_arena_alloc(&c->arena, sizeof(*own));
+
+	own->call = c;
+	own->request = (struct ar_folder_request){ .root = record->root,
+						   .home = ar_control_home(c->who, &c->arena),
+						   .key = ar_workspace_key_in(record->workspace_id),
+						   .session = c->work->write.session,
+						   .arena = &c->arena,
+						   .done = on_own_folder };
+	c->control->find_folder(c->control->folder_arg, &own->request);
+}
+
 static void on_row(struct ar_store_op *op)
 {
 	struct ar_call_work *w = AR_CONTAINER_OF(op, struct ar_call_work, index.op);
@@ -45,7 +90,10 @@ static void on_row(struct ar_store_op *op)
 	}
 	/* One that is archived is refused by the decision: a repeat of an old write is answered as then. */
 	w->write.input.command.workspace = record;
-	ar_call_send(c);
+	if (isolation_of(c, record) == AR_WORKSPACE_ISOLATION_SHARED || !c->control->find_folder)
+		ar_call_send(c);
+	else
+		make_own_folder(c, record);
 }
 
 static void read_row(struct ar_call *c)

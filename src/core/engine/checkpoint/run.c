@@ -63,6 +63,10 @@ static void keep_result(struct ar_live_checkpoint *c, const struct ar_checkpoint
 	end->bytes = r->bytes;
 	end->left_out = r->left_out;
 	end->is_cut = r->is_cut;
+	end->is_shared = r->is_shared;
+	end->base = keep_id(c, r->base);
+	if (r->conflicts.len <= AR_CHECKPOINT_CHANGES_MAX)
+		end->conflicts = ar_funnel_text(&c->funnel, r->conflicts, &c->arena);
 	if (r->changes.len <= AR_CHECKPOINT_CHANGES_MAX)
 		end->changes = ar_funnel_text(&c->funnel, r->changes, &c->arena);
 	end->artifacts = ar_funnel_artifacts(&c->funnel, r->artifacts, r->artifact_count, &c->arena);
@@ -118,12 +122,17 @@ void ar_checkpoint_plan(struct ar_live *l, const struct ar_effect_checkpoint *ef
 	c->live = l;
 	c->state = RUN_PLANNED;
 	c->funnel.redactor = e->o.redactor;
+	c->end.kind = effect->kind;
 	c->end.id = ar_arena_str(a, effect->id);
 	c->run = (struct ar_checkpoint_run){ .kind = effect->kind,
 					     .tenant = ar_arena_str(a, ar_session_tenant(s)),
 					     .workspace_id = ar_arena_str(a, s->bound->workspace_id),
 					     .folder = ar_arena_str(a, s->bound->folder),
 					     .worker = ar_arena_str(a, s->bound->worker),
+					     .origin = ar_arena_str(a, s->bound->origin),
+					     .isolation = (enum ar_isolation)s->bound->isolation,
+					     .label = ar_arena_str(a, effect->label),
+					     .side = effect->side,
 					     .session_id = ar_arena_str(a, s->id),
 					     .from = ar_arena_str(a, effect->from),
 					     .to = ar_arena_str(a, effect->tree),

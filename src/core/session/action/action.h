@@ -25,13 +25,14 @@ enum ar_action_type {
 	AR_ACTION_PEER_AUTHORIZATION,
 	AR_ACTION_COMPLETION_OVERRIDE, /* of a tool call whose outcome nobody knows: retry, skip, mark_done */
 	AR_ACTION_RECOVERY, /* of a turn that was lost too often: resume, interrupt */
+	AR_ACTION_MERGE_CONFLICT, /* of the files of a session and of its workspace; its turn has ended */
 	AR_ACTION_TYPE_COUNT,
 };
 
 /* What a kind of question offers, and what becomes of it without an answer. */
 struct ar_action_kind {
 	const char *name;
-	const char *decisions[3]; /* what may be answered */
+	const char *decisions[4]; /* what may be answered */
 	const char *decision_kind;
 	const char *accepting; /* the decision that brings the payload its schema asks for; NULL: none */
 	const char *unanswered; /* what stands when its time runs out; never one that allows */
@@ -192,6 +193,9 @@ struct ar_str ar_action_check(struct ar_arena *a, struct ar_str digest);
 /* Whether it asks for no more than a word: the thread is waiting_permission meanwhile, and otherwise
  * waiting_input. */
 bool ar_action_is_permission(int64_t type);
+
+/* Whether its turn waits for the answer; otherwise it is blocked already, or has ended. */
+bool ar_action_holds_turn(int64_t type);
 
 /* Whether it asks if a tool call may run. */
 bool ar_action_is_about_call(int64_t type);

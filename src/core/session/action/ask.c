@@ -157,7 +157,7 @@ struct ar_str ar_decide_ask(struct ar_decision *d, const struct ar_turn *turn, c
 	say_required(d, &ids, ask, &scope, expires);
 	say_requested(d, &ids, ask, &scope, expires);
 	ar_bridge_ask(d, &ids, expires);
-	if (ask->type != AR_ACTION_RECOVERY) /* nothing of it waits: it is blocked, and its thread says why */
+	if (ar_action_holds_turn(ask->type))
 		ar_decide_say_waiting(d, turn, ask->type, action);
 	ar_decide_wake_for(d,
 			   &(struct ar_action){ .id = action, .expires = expires, .escalates = escalates });

@@ -1,6 +1,7 @@
 /* What an answer means for the asker, by kind of question. Pure. */
 #include "action/action.h"
 #include "limits/budget.h"
+#include "workspace/isolation.h"
 
 typedef void continue_fn(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 			 const struct ar_settlement *s);
@@ -49,11 +50,18 @@ static void decide_recovery(struct ar_decision *d, struct ar_turn *turn, const s
 		ar_decide_interrupt(d, turn, s->reason);
 }
 
+static void decide_merge(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
+			 const struct ar_settlement *s)
+{
+	(void)turn;
+	ar_isolation_answered(d, a, s);
+}
+
 static continue_fn *const by_type[AR_ACTION_TYPE_COUNT] = {
 	[AR_ACTION_TOOL_PERMISSION] = decide_call,     [AR_ACTION_STRUCTURED_INPUT] = answer_tool,
 	[AR_ACTION_CREDENTIAL] = answer_tool,	       [AR_ACTION_BUDGET_OVERRIDE] = decide_budget,
 	[AR_ACTION_COMPLETION_OVERRIDE] = decide_lost, [AR_ACTION_SANDBOX_ESCALATION] = decide_call,
-	[AR_ACTION_RECOVERY] = decide_recovery,
+	[AR_ACTION_RECOVERY] = decide_recovery,	       [AR_ACTION_MERGE_CONFLICT] = decide_merge,
 };
 
 void ar_action_continue(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,

@@ -53,6 +53,12 @@ static const struct ar_action_kind kinds[AR_ACTION_TYPE_COUNT] = {
 				 NULL,
 				 "interrupt",
 				 CANCEL },
+	[AR_ACTION_MERGE_CONFLICT] = { "merge_conflict",
+				       { "keep_session", "keep_workspace", "leave_out", "cancel" },
+				       "versions_of_files",
+				       NULL,
+				       "cancel",
+				       CANCEL },
 };
 
 const struct ar_action_kind *ar_action_kind(enum ar_action_type type)
@@ -93,6 +99,11 @@ bool ar_turn_is_worked_on(const struct ar_session *s, const struct ar_turn *turn
 bool ar_action_is_permission(int64_t type)
 {
 	return !kinds[type].accepting;
+}
+
+bool ar_action_holds_turn(int64_t type)
+{
+	return type != AR_ACTION_RECOVERY && type != AR_ACTION_MERGE_CONFLICT;
 }
 
 bool ar_action_is_about_call(int64_t type)

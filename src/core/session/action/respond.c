@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "describe.h"
 #include "schema.h"
+#include "workspace/isolation.h"
 
 #define PENDING "pending" /* an approval counted, and more are needed */
 #define OFFERED_MAX 120 /* bytes of the offered decisions in a refusal */
@@ -211,6 +212,8 @@ static enum ar_status resolve(struct ar_decision *d, const struct ar_action *a, 
 	turn = ar_session_turn(d->session, a->turn, &t);
 	if (!turn)
 		return refuse_unknown(d->session, a->id, AR_ERR_ACTION_NOT_FOUND, err);
+	if (ar_isolation_check_answer(d->session, a, s->decision, err) != AR_OK)
+		return AR_E_REFUSED;
 	if (ar_action_needs_people(a, s->decision) &&
 	    ar_action_approve(d, turn, a, s, &is_enough, err) != AR_OK)
 		return AR_E_REFUSED;

@@ -99,7 +99,7 @@ struct ar_vec ar_turn_open_actions(struct ar_decision *d, const struct ar_turn *
 
 static void go_on(struct ar_decision *d, const struct ar_turn *turn, const struct ar_action *a)
 {
-	if (turn->is_lost || a->type == AR_ACTION_RECOVERY || ar_turn_is_waiting(d->session, turn))
+	if (turn->is_lost || !ar_action_holds_turn(a->type) || ar_turn_is_waiting(d->session, turn))
 		return; /* nobody works on it, or others keep it waiting */
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, AR_REASON_ANSWERED,
 			 "preparing", turn);

@@ -44,6 +44,15 @@ enum ar_hold ar_checkpoint_before_call(struct ar_decision *d, const struct ar_tu
 enum ar_hold ar_checkpoint_before_end(struct ar_decision *d, const struct ar_turn *turn);
 void ar_checkpoint_drop(struct ar_decision *d, const struct ar_turn *turn); /* it ends: nobody waits */
 void ar_checkpoint_after_turn(struct ar_decision *d, const struct ar_turn *turn);
+/* restore.c */
+/* The files are made as the tree has them; returns the checkpoint of the state before. */
+struct ar_str ar_checkpoint_restore(struct ar_decision *d, struct ar_str target, struct ar_str tree,
+				    struct ar_str reason);
+
+/* Refuses while a turn runs, or files are moved. */
+AR_MUST_USE enum ar_status ar_checkpoints_check_rest(const struct ar_session *s, struct ar_error *err);
+
+/* decide_checkpoint.c */
 void ar_checkpoints_lost(struct ar_decision *d); /* after a crash: what is open has no process */
 
 /* expire.c: those that are too many or too old leave. */

@@ -4,6 +4,7 @@
 #include "checkpoint/checkpoints.h"
 #include "hook/hooks.h"
 #include "tool/calls.h"
+#include "workspace/isolation.h"
 
 #define MILLISECOND 1000
 #define MESSAGE_MAX 1024
@@ -257,6 +258,10 @@ enum ar_status ar_decide_checkpoint_done(struct ar_decision *d, struct ar_error 
 	struct ar_turn *turn;
 
 	(void)err;
+	if (end->kind == AR_CHECKPOINT_FILL)
+		ar_isolation_filled(d, end);
+	if (end->kind == AR_CHECKPOINT_MERGE)
+		ar_isolation_merged(d, end);
 	if (!r || r->status != AR_CHECKPOINT_RECORD_STATUS_PENDING)
 		return AR_OK;
 	record_end(d, r, end);

@@ -43,6 +43,8 @@ static struct ar_texts leaving(struct ar_decision *d, size_t most, ar_usec befor
 
 static bool has_tree(const struct ar_session *s, struct ar_str tree)
 {
+	if (s->files && ar_str_eq(s->files->base, tree))
+		return true;
 	for (size_t i = 0; i < s->checkpoints.count; i++) {
 		if (ar_str_eq(ar_checkpoint_at(s, i)->tree, tree))
 			return true;

@@ -4,7 +4,7 @@
 
 #define MILLISECOND 1000
 
-static enum ar_status check_rest(const struct ar_session *s, struct ar_error *err)
+enum ar_status ar_checkpoints_check_rest(const struct ar_session *s, struct ar_error *err)
 {
 	const struct ar_shape_checkpoint_record *restoring = ar_session_restoring(s);
 
@@ -19,6 +19,9 @@ static enum ar_status check_rest(const struct ar_session *s, struct ar_error *er
 	if (restoring)
 		return ar_refuse(err, AR_ERR_CONFLICT, "checkpoint %.*s is being restored; wait for its end",
 				 AR_STR_ARG(restoring->target_id));
+	if (s->files && s->files->apply_status == AR_SESSION_FILES_APPLY_STATUS_MERGING)
+		return ar_refuse(err, AR_ERR_CONFLICT, "%.*s is being applied; wait for its end",
+				 AR_STR_ARG(s->files->apply_id));
 	return AR_OK;
 }
 
@@ -50,33 +53,41 @@ static enum ar_status check_restore(const struct ar_decision *d,
 		return ar_refuse(err, AR_ERR_UNAVAILABLE,
 				 "this server has no checkpoints; set workspaces.dir, and "
 				 "workspaces.checkpoints above 0");
-	return check_rest(d->session, err);
+	return ar_checkpoints_check_rest(d->session, err);
+}
+
+struct ar_str ar_checkpoint_restore(struct ar_decision *d, struct ar_str target, struct ar_str tree,
+				    struct ar_str reason)
+{
+	static const struct ar_ids none;
+	struct ar_str id = ar_decide_mint(d, "cp", &d->counters.checkpoint.v);
+	struct ar_effect_checkpoint *effect;
+
+	ar_decide_emit(d, AR_EV_CHECKPOINT_RESTORING, &none,
+		       &(struct ar_ev_checkpoint_restoring){ .checkpoint_id = id,
+							     .target_id = target,
+							     .tree = tree,
+							     .workspace_id = d->session->bound->workspace_id,
+							     .actor = d->input->account,
+							     .reason = reason });
+	effect = &ar_decide_effect(d, AR_EFFECT_CHECKPOINT)->checkpoint;
+	effect->kind = AR_CHECKPOINT_RESTORE;
+	effect->id = id;
+	effect->tree = tree;
+	effect->is_waited_for = true;
+	effect->deadline = d->input->now + d->input->policy->tool_ms * MILLISECOND;
+	return id;
 }
 
 enum ar_status ar_decide_restore_checkpoint(struct ar_decision *d, struct ar_error *err)
 {
-	static const struct ar_ids none;
 	const struct ar_cmd_restore_checkpoint_in *in = d->input->command.args;
 	const struct ar_shape_checkpoint_record *target;
-	struct ar_effect_checkpoint *effect;
 	struct ar_str id;
 
 	if (check_restore(d, &target, err) != AR_OK)
 		return AR_E_REFUSED;
-	id = ar_decide_mint(d, "cp", &d->counters.checkpoint.v);
-	ar_decide_emit(d, AR_EV_CHECKPOINT_RESTORING, &none,
-		       &(struct ar_ev_checkpoint_restoring){ .checkpoint_id = id,
-							     .target_id = target->checkpoint_id,
-							     .tree = target->tree,
-							     .workspace_id = d->session->bound->workspace_id,
-							     .actor = d->input->account,
-							     .reason = in->reason });
-	effect = &ar_decide_effect(d, AR_EFFECT_CHECKPOINT)->checkpoint;
-	effect->kind = AR_CHECKPOINT_RESTORE;
-	effect->id = id;
-	effect->tree = target->tree;
-	effect->is_waited_for = true;
-	effect->deadline = d->input->now + d->input->policy->tool_ms * MILLISECOND;
+	id = ar_checkpoint_restore(d, target->checkpoint_id, target->tree, in->reason);
 	ar_decide_reply(d, AR_CMD_RESTORE_CHECKPOINT,
 			&(struct ar_cmd_restore_checkpoint_out){ .checkpoint_id = id,
 								 .target_id = target->checkpoint_id,

@@ -3,6 +3,7 @@
 #include "action/action.h"
 #include "channel/channel.h"
 #include "checkpoint/checkpoints.h"
+#include "workspace/isolation.h"
 #include "context/context.h"
 #include "limits/budget.h"
 #include "hook/hooks.h"
@@ -260,6 +261,7 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 	ar_decide_attach(d);
 	ar_decide_channels_lost(d);
 	ar_checkpoints_lost(d);
+	ar_isolation_recover(d);
 	ar_task_recover(d);
 	for (size_t i = 0; i < d->session->threads.count; i++) {
 		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);

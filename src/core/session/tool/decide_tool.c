@@ -21,6 +21,7 @@
  * its end an input. */
 #include "action/action.h"
 #include "checkpoint/checkpoints.h"
+#include "workspace/isolation.h"
 #include "hook/hooks.h"
 #include "limits/budget.h"
 #include "process/record.h"
@@ -75,6 +76,19 @@ static void no_such_tool(struct ar_decision *d, struct ar_turn *turn, struct ar_
 					      ar_arena_fmt(d->arena, "there is no tool '%.*s' in this turn",
 							   AR_STR_ARG(ar_str_utf8_prefix(call->name, 64))),
 				      .advice = AR_STR("use one of the tools that were offered") });
+}
+
+static void no_files(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+		     struct ar_str fault)
+{
+	ar_decide_refuse_call(
+		d, turn, call, "unavailable",
+		&(struct ar_call_failure){
+			.status = AR_TOOL_FAILED_STATUS_FAILED,
+			.category = AR_STR("workspace_unavailable"),
+			.message = ar_arena_fmt(d->arena, "the session has no files to work with: %.*s",
+						AR_STR_ARG(fault)),
+			.advice = AR_STR("tell the user; the next turn tries to prepare them again") });
 }
 
 static void bad_arguments(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
@@ -402,6 +416,12 @@ static enum ar_hold start_some(struct ar_decision *d, struct ar_turn *turn, cons
 		tool = ar_offers_find(offers, call->name);
 		if (tool && ar_worker_before_call(d, turn, tool) == AR_HELD)
 			continue; /* its worker brings the turn back here */
+		if (tool && ar_isolation_before_call(d, turn, tool) == AR_HELD)
+			continue; /* the same */
+		if (tool && !ar_str_absent(ar_isolation_fault(d->session, turn, tool))) {
+			no_files(d, turn, call, ar_isolation_fault(d->session, turn, tool));
+			continue;
+		}
 		if (tool && ar_checkpoint_before_call(d, turn, tool) == AR_HELD)
 			continue; /* its end brings the turn back here */
 		if (ar_budget_claim(d, turn, (struct ar_spending){ .calls = 1 }) == AR_HELD)

@@ -60,6 +60,7 @@ static void emit_created(struct ar_decision *d)
 		.worker = folder->worker ? folder->worker->worker_id : AR_STR_NONE,
 		.status = AR_WORKSPACE_RECORD_STATUS_ACTIVE,
 		.trust = AR_WORKSPACE_TRUST_UNTRUSTED,
+		.isolation = in->isolation,
 		.version = 1,
 		.created_at = d->input->now,
 		.updated_at = d->input->now,
@@ -136,8 +137,9 @@ static enum ar_status check_update(const struct ar_decision *d, struct ar_error 
 
 	if (check_active(d->session, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (ar_str_absent(in->name) && !in->trust)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "nothing to change: pass a name or trust");
+	if (ar_str_absent(in->name) && !in->trust && !in->isolation)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "nothing to change: pass a name, trust or isolation");
 	if (!ar_str_absent(in->name) && ar_str_empty(in->name))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "the name is empty");
 	if (!in->version.set || in->version.v == d->session->own->version)
@@ -170,19 +172,22 @@ static bool is_trust_changed(const struct ar_shape_workspace_record *r,
 enum ar_status ar_decide_update_workspace(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
-	bool is_renamed, is_trust_new;
+	bool is_renamed, is_trust_new, is_isolation_new;
 
 	if (check_update(d, err) != AR_OK)
 		return AR_E_REFUSED;
 	is_renamed = !ar_str_absent(in->name) && !ar_str_eq(in->name, d->session->own->name);
 	is_trust_new = is_trust_changed(d->session->own, in);
-	if (is_renamed || is_trust_new) {
+	is_isolation_new = in->isolation && in->isolation != d->session->own->isolation;
+	if (is_renamed || is_trust_new || is_isolation_new) {
 		struct ar_shape_workspace_record record = *d->session->own;
 
 		if (is_renamed)
 			record.name = in->name;
 		if (is_trust_new)
 			set_trust(d, &record);
+		if (is_isolation_new)
+			record.isolation = in->isolation;
 		record.version++;
 		record.updated_at = d->input->now;
 		ar_decide_emit(d, AR_EV_WORKSPACE_UPDATED, &none,

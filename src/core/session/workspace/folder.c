@@ -40,7 +40,8 @@ struct ar_str ar_decide_folder(const struct ar_decision *d)
 	if (d->session->head > 0)
 		return ar_session_folder(d->session, d->input->policy);
 	if (ar_decide_workspace(d))
-		return ar_decide_workspace(d)->root;
+		return ar_str_empty(d->input->command.own_folder) ? ar_decide_workspace(d)->root
+								  : d->input->command.own_folder;
 	return admits(d->input->policy, d->input->tenant) ? d->input->policy->workspace : AR_STR_NONE;
 }
 

@@ -13,8 +13,9 @@ enum ar_hold ar_workspace_inspect(struct ar_decision *d, const struct ar_turn *t
 	if (!bound || !bound->trusted.v || !d->input->policy->inspects_workspaces || turn->is_interrupted ||
 	    !ar_worker_is_ready(d))
 		return AR_GO_ON; /* without its worker the turn has the instructions that the session had */
-	ar_decide_effect(d, AR_EFFECT_INSPECT)->inspect =
-		(struct ar_effect_inspect){ .turn = turn->id, .folder = bound->folder };
+	ar_decide_effect(d, AR_EFFECT_INSPECT)->inspect = (struct ar_effect_inspect){
+		.turn = turn->id, .folder = ar_str_absent(bound->origin) ? bound->folder : bound->origin
+	};
 	return AR_HELD;
 }
 

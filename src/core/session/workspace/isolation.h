@@ -1,0 +1,37 @@
+/* A session with a folder of its own: filled before its first call that works there, compared with the state
+ * that it began with, merged into the workspace by command. What does it is the checkpoint port. A fill or a
+ * merge that was cut by a crash is repeated: both may be. Pure. */
+#ifndef AR_SESSION_WORKSPACE_ISOLATION_H
+#define AR_SESSION_WORKSPACE_ISOLATION_H
+
+#include "action/action.h"
+
+bool ar_session_has_own_folder(const struct ar_session *s);
+bool ar_session_moves_files(const struct ar_session *s); /* it fills or merges, or has a question about it */
+
+/* prepare.c */
+/* Whether the call may begin: it waits for the folder, which is begun to be filled here, and for a merge. */
+enum ar_hold ar_isolation_before_call(struct ar_decision *d, const struct ar_turn *turn,
+				      const struct ar_tool *tool);
+
+/* Why the call cannot begin; absent: it can. */
+struct ar_str ar_isolation_fault(const struct ar_session *s, const struct ar_turn *turn,
+				 const struct ar_tool *tool);
+void ar_isolation_recover(struct ar_decision *d); /* after a crash: what is open is begun again */
+void ar_isolation_go_on(struct ar_decision *d); /* turns whose calls waited */
+void ar_isolation_filled(struct ar_decision *d, const struct ar_checkpoint_end *end);
+
+/* The words of an end that is no good, for a fact. */
+struct ar_str ar_isolation_category(enum ar_status status);
+struct ar_str ar_isolation_message(struct ar_str message);
+
+/* merge.c */
+void ar_isolation_merged(struct ar_decision *d, const struct ar_checkpoint_end *end);
+void ar_isolation_merge_again(struct ar_decision *d);
+
+/* Whether the answer to the question about conflicts may be given now. */
+AR_MUST_USE enum ar_status ar_isolation_check_answer(const struct ar_session *s, const struct ar_action *a,
+						     struct ar_str decision, struct ar_error *err);
+void ar_isolation_answered(struct ar_decision *d, const struct ar_action *a, const struct ar_settlement *s);
+
+#endif
