@@ -14,10 +14,9 @@ struct sim_checkpoint {
 	bool is_cancelled;
 };
 
-static const char *const kinds[] = { [AR_CHECKPOINT_SAVE] = "save",
-				     [AR_CHECKPOINT_RESTORE] = "restore",
-				     [AR_CHECKPOINT_DIFF] = "diff",
-				     [AR_CHECKPOINT_FORGET] = "forget" };
+static const char *const kinds[] = { [AR_CHECKPOINT_SAVE] = "save", [AR_CHECKPOINT_RESTORE] = "restore",
+				     [AR_CHECKPOINT_DIFF] = "diff", [AR_CHECKPOINT_FORGET] = "forget",
+				     [AR_CHECKPOINT_FILL] = "fill", [AR_CHECKPOINT_MERGE] = "merge" };
 
 static struct sim_checkpoint *first_of(struct sim *s)
 {
@@ -59,6 +58,19 @@ static void set_files(struct sim *s, struct ar_str tree)
 		sim_fail(s, "'%.*s' is restored, and nobody was given it", AR_STR_ARG(tree));
 }
 
+/* What is merged is kept; now and then somebody else has changed the same. */
+static void merge(struct sim *s, const struct ar_checkpoint_run *run, struct ar_checkpoint_result *r)
+{
+	if (run->side == AR_MERGE_SIDE_NONE && sim_chance(s, 300)) {
+		r->conflicts = AR_STR("[\"a\"]");
+		r->id = AR_STR_NONE;
+		return;
+	}
+	r->base = r->id;
+	set_files(s, run->from);
+	s->files++;
+}
+
 static void files_step(struct sim *s, struct sim_actor *a AR_UNUSED)
 {
 	struct sim_checkpoint *c = first_of(s);
@@ -79,6 +91,8 @@ static void files_step(struct sim *s, struct sim_actor *a AR_UNUSED)
 	}
 	if (c->run->kind == AR_CHECKPOINT_RESTORE)
 		set_files(s, c->run->to);
+	if (c->run->kind == AR_CHECKPOINT_MERGE)
+		merge(s, c->run, &r);
 	s->counts->checkpoints++;
 	if (!ar_str_absent(c->run->from) && !ar_str_eq(c->run->from, r.id)) {
 		made = (struct ar_tool_artifact){ .path = AR_STR("made.txt"),
@@ -103,6 +117,21 @@ static struct ar_str named_by(const struct ar_event *e, bool is_begun)
 	case AR_EV_CHECKPOINT_RESTORING:
 		return is_begun ? ((const struct ar_ev_checkpoint_restoring *)e->payload)->checkpoint_id
 				: AR_STR_NONE;
+	case AR_EV_WORKSPACE_PREPARING:
+		return is_begun ? AR_STR("fill") : AR_STR_NONE;
+	case AR_EV_WORKSPACE_PREPARED:
+		return is_begun ? AR_STR_NONE : AR_STR("fill");
+	case AR_EV_WORKSPACE_APPLYING:
+		return is_begun ? AR_STR("merge") : AR_STR_NONE;
+	case AR_EV_WORKSPACE_APPLIED:
+	case AR_EV_WORKSPACE_CONFLICTED:
+		return is_begun ? AR_STR_NONE : AR_STR("merge");
+	case AR_EV_WORKSPACE_FAILED:
+		return is_begun ? AR_STR_NONE
+		       : ((const struct ar_ev_workspace_failed *)e->payload)->phase ==
+				       AR_WORKSPACE_FAILED_PHASE_PREPARE
+			       ? AR_STR("fill")
+			       : AR_STR("merge");
 	case AR_EV_CHECKPOINT_CREATED:
 		return is_begun ? AR_STR_NONE
 				: ((const struct ar_ev_checkpoint_created *)e->payload)->checkpoint_id;
@@ -152,6 +181,11 @@ static void check_forgotten(struct sim *s, const struct ar_checkpoint_run *run, 
 					 AR_STR_ARG(run->ids[k]));
 		}
 	}
+	for (size_t k = 0; state.files && k < run->id_count; k++) {
+		if (ar_str_eq(state.files->base, run->ids[k]))
+			sim_fail(s, "%.*s is forgotten, and changes are counted from it",
+				 AR_STR_ARG(run->ids[k]));
+	}
 	ar_session_fini(&state);
 }
 
@@ -196,7 +230,7 @@ static const struct ar_checkpoints_vtable vtable = { start, cancel, close_port }
 static void find_folder(void *arg AR_UNUSED, struct ar_folder_request *r)
 {
 	r->status = AR_OK;
-	r->folder = AR_STR("/sim/files");
+	r->folder = ar_str_absent(r->session) ? AR_STR("/sim/files") : AR_STR("/sim/own");
 	r->done(r);
 }
 

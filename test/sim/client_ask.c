@@ -44,7 +44,7 @@ static void write_input(struct sim *s, struct ar_jw *w, struct ar_str text, unsi
 
 struct wish {
 	struct ar_str session_key, thread, turn, key;
-	bool wants_thread, has_options, has_workspace;
+	bool wants_thread, has_options, has_workspace, is_isolated;
 	unsigned form, busy;
 };
 
@@ -64,6 +64,7 @@ static struct ar_str write_submit(struct sim *s, const struct wish *x, struct ar
 		ar_jw_mstr(&w, x->wants_thread ? "thread" : "title",
 			   x->wants_thread ? AR_STR("new") : AR_STR("A simulated session"));
 		ar_jw_mstr(&w, "workspaceId", x->has_workspace ? s->workspace : AR_STR_NONE);
+		ar_jw_mstr(&w, "isolation", x->is_isolated ? AR_STR("copy") : AR_STR_NONE);
 		ar_jw_close(&w);
 	}
 	ar_jw_mstr(&w, "threadId", x->thread);
@@ -90,6 +91,7 @@ struct sim_submit *sim_submit_new(struct sim *s)
 			  .has_options = sim_chance(s, 200),
 			  .has_workspace = sim_chance(s, 750) };
 
+	x.is_isolated = x.has_workspace && s->policy.checkpoints > 0 && sim_chance(s, 400);
 	t->number = (unsigned)s->submit_count + 1;
 	x.session_key = choose_session(s, &x.thread);
 	if (sim_chance(s, 600))
@@ -445,6 +447,30 @@ static void judge_restore(struct sim *s, struct sim_submit *about, struct ar_jso
 		sim_fail(s, "a restore is acknowledged without its fact");
 }
 
+/* Of a session that has worked in a folder of its own. */
+static bool compose_session_files(struct sim *s, struct sim_submit *about, struct ar_buf *body)
+{
+	const struct sim_log *log = sim_log_of(s, about->session_key);
+	bool is_filled = false;
+
+	for (size_t i = 0; log && i < log->count && !is_filled; i++)
+		is_filled = log->facts[i].e.type == AR_EV_WORKSPACE_PREPARED;
+	ar_buf_addf(body, "{\"sessionId\":\"sess_%.*s\"}", AR_STR_ARG(about->session_key));
+	return is_filled;
+}
+
+static void judge_apply(struct sim *s, struct sim_submit *about, struct ar_json reply,
+			struct ar_str text AR_UNUSED)
+{
+	const struct sim_log *log;
+	int64_t at = 0;
+
+	ar_json_i64(ar_json_get(reply, "sequence"), &at);
+	log = sim_log_of(s, about->session_key); /* after it the reply is gone */
+	if (at < 1 || (uint64_t)at > log->count || log->facts[at - 1].e.type != AR_EV_WORKSPACE_APPLYING)
+		sim_fail(s, "a merge is acknowledged without its fact");
+}
+
 static bool compose_diff(struct sim *s, struct sim_submit *about, struct ar_buf *body)
 {
 	struct ar_str id = sim_some_checkpoint(s, about->session_key);
@@ -524,6 +550,8 @@ const struct sim_ask sim_asks[] = {
 	{ "terminate", AR_CMD_TERMINATE_PROCESS, compose_terminate, judge_read, 4 },
 	{ "restore", AR_CMD_RESTORE_CHECKPOINT, compose_restore, judge_restore, 8 },
 	{ "diff", AR_CMD_DIFF_CHECKPOINTS, compose_diff, judge_diff, 3 },
+	{ "apply", AR_CMD_APPLY_WORKSPACE, compose_session_files, judge_apply, 40 },
+	{ "discard", AR_CMD_DISCARD_WORKSPACE, compose_session_files, judge_restore, 12 },
 	{ "list_checkpoints", AR_CMD_LIST_CHECKPOINTS, compose_checkpoints, judge_checkpoints, 3 },
 };
 const size_t sim_ask_count = AR_ARRAY_LEN(sim_asks);

@@ -48,6 +48,7 @@ struct watch {
 	struct ar_str checkpoints[CHECKPOINTS_MAX]; /* that are open */
 	size_t checkpoint_count;
 	bool has_workspace;
+	bool is_own, is_filling, is_filled, is_merging; /* of a folder of the session's own */
 };
 
 static const struct ar_event *now(const struct watch *w)
@@ -553,6 +554,52 @@ static void written(struct watch *w)
 static void bound(struct watch *w)
 {
 	w->has_workspace = true;
+	w->is_own = !ar_str_absent(((const struct ar_ev_workspace_bound *)now(w)->payload)->binding->origin);
+}
+
+/* ---- a folder of its own ---- */
+
+static void filling(struct watch *w)
+{
+	if (!w->is_own || w->is_filling || w->is_filled)
+		broken(w, "a folder is filled that is none of its own, or a second time");
+	w->is_filling = true;
+}
+
+static void filled(struct watch *w)
+{
+	if (!w->is_filling)
+		broken(w, "a folder is filled without an intent");
+	w->is_filling = false;
+	w->is_filled = true;
+}
+
+static void merging(struct watch *w)
+{
+	for (size_t i = 0; i < w->thread_count; i++) {
+		if (!ar_str_absent(w->threads[i].active))
+			broken(w, "files are merged while a turn runs");
+	}
+	if (!w->is_filled || w->is_merging)
+		broken(w, "what is merged is not there, or is merged already");
+	w->is_merging = true;
+}
+
+static void merged(struct watch *w)
+{
+	if (!w->is_merging)
+		broken(w, "a merge ends that did not begin");
+	w->is_merging = false;
+}
+
+static void not_done(struct watch *w)
+{
+	const struct ar_ev_workspace_failed *p = now(w)->payload;
+
+	if (p->phase == AR_WORKSPACE_FAILED_PHASE_PREPARE)
+		w->is_filling = false;
+	else
+		w->is_merging = false; /* or its question was cancelled */
 }
 
 static void open_checkpoint(struct watch *w, struct ar_str id)
@@ -634,6 +681,8 @@ static void check_saved_first(struct watch *w)
 		return;
 	t->changes++;
 	t->is_end_saved = false;
+	if (w->is_own && (!w->is_filled || w->is_merging))
+		broken(w, "a call begins in a folder that is not ready");
 	if (w->has_workspace && w->sim->policy.checkpoints > 0 && (t->is_saving || t->saves == 0))
 		broken(w, "a call begins before the checkpoint of its turn");
 }
@@ -678,6 +727,12 @@ static void (*const laws[AR_EV_COUNT])(struct watch *w) = {
 	[AR_EV_SNAPSHOT_REPAIRED] = repaired,
 	[AR_EV_TOOL_STARTED] = tool_started,
 	[AR_EV_WORKSPACE_BOUND] = bound,
+	[AR_EV_WORKSPACE_PREPARING] = filling,
+	[AR_EV_WORKSPACE_PREPARED] = filled,
+	[AR_EV_WORKSPACE_APPLYING] = merging,
+	[AR_EV_WORKSPACE_APPLIED] = merged,
+	[AR_EV_WORKSPACE_CONFLICTED] = merged,
+	[AR_EV_WORKSPACE_FAILED] = not_done,
 	[AR_EV_CHECKPOINT_STARTED] = checkpoint_started,
 	[AR_EV_CHECKPOINT_CREATED] = checkpoint_ended,
 	[AR_EV_CHECKPOINT_FAILED] = checkpoint_ended,
@@ -706,5 +761,7 @@ void sim_check_log(struct sim *s, const struct sim_log *log)
 	}
 	if (w->checkpoint_count > 0)
 		sim_fail(s, "checkpoint %.*s has no end", AR_STR_ARG(w->checkpoints[0]));
+	if (w->is_filling || w->is_merging)
+		sim_fail(s, "the files of a session have no end of a fill or a merge");
 	ar_free(w);
 }

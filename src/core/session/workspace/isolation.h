@@ -7,7 +7,8 @@
 #include "action/action.h"
 
 bool ar_session_has_own_folder(const struct ar_session *s);
-bool ar_session_moves_files(const struct ar_session *s); /* it fills or merges, or has a question about it */
+/* It fills or merges, or has a question about it that becomes due: after a crash it is taken up. */
+bool ar_session_moves_files(const struct ar_session *s);
 
 /* prepare.c */
 /* Whether the call may begin: it waits for the folder, which is begun to be filled here, and for a merge. */

@@ -148,17 +148,21 @@ static void say_applied(struct ar_decision *d, const struct ar_checkpoint_end *e
 		ar_decide_masked(d, &none, changes, &end->masked);
 }
 
-/* The newest one: its files are what is asked about. */
-static struct ar_turn *last_turn(const struct ar_session *s)
+/* The one that ended last: a turn that runs does not wait for the answer. There is one, since no merge
+ * begins before a turn has worked in the folder and ended. */
+static const struct ar_turn *last_turn(const struct ar_session *s)
 {
-	struct ar_turn *newest = NULL;
+	const struct ar_turn *newest = NULL;
 
 	for (size_t i = 0; i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];
-		struct ar_turn *turn = t->turns.count > 0 ? t->turns.at[t->turns.count - 1] : NULL;
 
-		if (turn && (!newest || turn->started > newest->started))
-			newest = turn;
+		for (size_t k = 0; k < t->turns.count; k++) {
+			const struct ar_turn *turn = t->turns.at[k];
+
+			if (!ar_str_absent(turn->outcome) && (!newest || turn->ended >= newest->ended))
+				newest = turn;
+		}
 	}
 	return newest;
 }

@@ -15,10 +15,17 @@ bool ar_session_has_own_folder(const struct ar_session *s)
 	return s->bound && !ar_str_absent(s->bound->origin);
 }
 
+static bool is_merging(const struct ar_session *s)
+{
+	return s->files && s->files->apply_status == AR_SESSION_FILES_APPLY_STATUS_MERGING;
+}
+
 bool ar_session_moves_files(const struct ar_session *s)
 {
-	return s->files &&
-	       (s->files->status == AR_SESSION_FILES_STATUS_PREPARING || !ar_str_absent(s->files->apply_id));
+	const struct ar_action *a = s->files ? ar_session_action(s, s->files->action_id) : NULL;
+
+	return s->files && (s->files->status == AR_SESSION_FILES_STATUS_PREPARING || is_merging(s) ||
+			    (a && a->status == AR_ACTION_PENDING && (a->expires || a->escalates)));
 }
 
 struct ar_str ar_isolation_category(enum ar_status status)
@@ -54,11 +61,6 @@ static void fill(struct ar_decision *d)
 		effect->label = ar_arena_fmt(d->arena, BRANCH "%.*s", AR_STR_ARG(s->session_key));
 	effect->is_waited_for = true;
 	effect->deadline = d->input->now + d->input->policy->tool_ms * MILLISECOND;
-}
-
-static bool is_merging(const struct ar_session *s)
-{
-	return s->files && s->files->apply_status == AR_SESSION_FILES_APPLY_STATUS_MERGING;
 }
 
 /* Another turn tries again. */
