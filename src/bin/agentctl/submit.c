@@ -27,11 +27,13 @@ static struct ar_str body_of(struct ar_ctl *c, const struct ar_submit *what)
 	ar_id_mint(key);
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "sessionId", what->session);
-	if (ar_str_absent(what->session))
-		ar_jw_mraw(&w, "createPolicy",
-			   ar_str_absent(what->workspace)
-				   ? AR_STR("{}")
-				   : ar_resolve_body(c, "workspaceId", what->workspace));
+	if (ar_str_absent(what->session)) {
+		ar_jw_key(&w, "createPolicy");
+		ar_jw_open(&w);
+		ar_jw_mstr(&w, "workspaceId", what->workspace);
+		ar_jw_mstr(&w, "isolation", what->isolation);
+		ar_jw_close(&w);
+	}
 	ar_jw_mstr(&w, "threadId", what->thread);
 	ar_jw_mstr(&w, "text", what->text);
 	add_options(&w, what);

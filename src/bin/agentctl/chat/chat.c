@@ -48,6 +48,7 @@ void ar_chat_submit(struct ar_chat *t, struct ar_str text)
 	struct ar_submit what = { .session = t->session,
 				  .thread = t->thread,
 				  .workspace = t->workspace,
+				  .isolation = t->isolation,
 				  .text = text,
 				  .model = t->model,
 				  .mode = t->mode };
@@ -277,6 +278,7 @@ static enum ar_exit find_session(struct ar_chat *t, const struct ar_chat_options
 		return join(t, o->session);
 	exit = ar_workspace_choose(t->ctl, &o->workspace, &w);
 	t->workspace = w.id;
+	t->isolation = ar_str_from(o->workspace.isolation);
 	if (exit == AR_EXIT_OK && o->workspace.is_continued)
 		exit = ar_workspace_newest(t->ctl, &o->workspace, &w, &newest);
 	return exit == AR_EXIT_OK && newest.p ? join(t, newest.p) : exit;

@@ -48,6 +48,7 @@ struct ar_chat {
 	bool fails_on_question; /* with nobody who types */
 	struct ar_str session, thread; /* absent: not begun */
 	struct ar_str workspace; /* of new sessions; absent: the server's own folder */
+	struct ar_str isolation; /* of the same; absent: as the workspace says */
 	struct ar_str model, mode; /* for the next turns; absent: the daemon's */
 	struct ar_ctl_follow follow;
 	struct ar_shown shown;

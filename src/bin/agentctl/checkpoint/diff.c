@@ -21,7 +21,7 @@ static void print_names(struct ar_ctl *c, struct ar_json answer)
 	}
 }
 
-static void print_answer(struct ar_ctl *c, const struct ar_api_reply *r, bool only_names)
+void ar_checkpoint_print_diff(struct ar_ctl *c, const struct ar_api_reply *r, bool only_names)
 {
 	bool is_cut = false;
 
@@ -76,7 +76,7 @@ static enum ar_exit diff(struct ar_ctl *c, const struct ar_ctl_args *a)
 		return exit;
 	exit = ar_api_call(c, "diff_checkpoints", body, &reply);
 	if (exit == AR_EXIT_OK)
-		print_answer(c, &reply, a->values[OPT_NAMES]);
+		ar_checkpoint_print_diff(c, &reply, a->values[OPT_NAMES]);
 	ar_api_fini(&reply);
 	return exit;
 }

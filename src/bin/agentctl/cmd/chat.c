@@ -10,7 +10,8 @@ enum {
 	OPT_ON_QUESTION,
 	OPT_WORKSPACE,
 	OPT_NO_WORKSPACE,
-	OPT_TRUST
+	OPT_TRUST,
+	OPT_ISOLATION
 };
 
 static enum ar_exit chat(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -19,7 +20,8 @@ static enum ar_exit chat(struct ar_ctl *c, const struct ar_ctl_args *a)
 				     .workspace = { .word = a->values[OPT_WORKSPACE],
 						    .is_off = a->values[OPT_NO_WORKSPACE],
 						    .is_continued = a->values[OPT_CONTINUE],
-						    .trusts = a->values[OPT_TRUST] },
+						    .trusts = a->values[OPT_TRUST],
+						    .isolation = a->values[OPT_ISOLATION] },
 				     .model = a->values[OPT_MODEL],
 				     .mode = a->values[OPT_MODE] };
 	enum ar_exit exit = ar_question_policy(c, a->values[OPT_ON_QUESTION], &o.fails_on_question);
@@ -68,6 +70,9 @@ const struct ar_ctl_command ar_cmd_chat = {
 		     [OPT_WORKSPACE] = { "workspace", "WORKSPACE",
 					 "work in this folder or workspace (the current folder)" },
 		     [OPT_NO_WORKSPACE] = { "no-workspace", NULL, "work in the daemon's own folder, if any" },
-		     [OPT_TRUST] = { "trust", NULL, "trust what the folder brings, without a question" } },
+		     [OPT_TRUST] = { "trust", NULL, "trust what the folder brings, without a question" },
+		     [OPT_ISOLATION] = { "isolation", "KIND",
+					 "what a new session shares with the workspace: shared, copy, empty, "
+					 "worktree, overlay" } },
 	.run = chat,
 };

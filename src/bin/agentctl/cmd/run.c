@@ -28,7 +28,8 @@ enum {
 	OPT_MODEL_WAIT,
 	OPT_WORKSPACE,
 	OPT_NO_WORKSPACE,
-	OPT_TRUST
+	OPT_TRUST,
+	OPT_ISOLATION
 };
 
 struct turn {
@@ -316,6 +317,7 @@ static enum ar_exit submit(struct turn *t, const struct ar_ctl_args *a, struct a
 {
 	struct ar_submit what = { .session = t->session,
 				  .workspace = t->workspace,
+				  .isolation = ar_str_from(a->values[OPT_ISOLATION]),
 				  .thread = ar_str_from(a->values[OPT_THREAD]),
 				  .text = text,
 				  .model = ar_str_from(a->values[OPT_MODEL]),
@@ -361,7 +363,8 @@ static struct ar_workspace_choice choice_of(const struct ar_ctl_args *a)
 	return (struct ar_workspace_choice){ .word = a->values[OPT_WORKSPACE],
 					     .is_off = a->values[OPT_NO_WORKSPACE],
 					     .is_continued = a->values[OPT_CONTINUE],
-					     .trusts = a->values[OPT_TRUST] };
+					     .trusts = a->values[OPT_TRUST],
+					     .isolation = a->values[OPT_ISOLATION] };
 }
 
 /* Where the turn goes: to a session that is there, or to a new one in the workspace. */
@@ -511,6 +514,9 @@ const struct ar_ctl_command ar_cmd_run = {
 		     [OPT_WORKSPACE] = { "workspace", "WORKSPACE",
 					 "work in this folder or workspace (the current folder)" },
 		     [OPT_NO_WORKSPACE] = { "no-workspace", NULL, "work in the daemon's own folder, if any" },
-		     [OPT_TRUST] = { "trust", NULL, "trust what the folder brings, without a question" } },
+		     [OPT_TRUST] = { "trust", NULL, "trust what the folder brings, without a question" },
+		     [OPT_ISOLATION] = { "isolation", "KIND",
+					 "what a new session shares with the workspace: shared, copy, empty, "
+					 "worktree, overlay" } },
 	.run = run,
 };

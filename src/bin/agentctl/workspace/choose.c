@@ -21,6 +21,13 @@ enum ar_exit ar_workspace_check(struct ar_ctl *c, const struct ar_workspace_choi
 	if (choice->word && choice->is_off)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("leave one of them out"),
 				       "--workspace and --no-workspace exclude each other");
+	if (choice->isolation && (has_session || choice->is_off || choice->is_continued))
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("leave one of them out"),
+				       "--isolation is for new sessions in a workspace, and --%s asks for "
+				       "another",
+				       has_session	? "session"
+				       : choice->is_off ? "no-workspace"
+							: "continue");
 	if (has_session && (choice->word || choice->is_off || choice->trusts))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("leave one of them out"),
 				       "--session and --%s exclude each other: a session keeps its workspace",

@@ -4,6 +4,7 @@
 #include "resolve.h"
 #include "workspace/workspace.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define ID_WIDTH 29
@@ -279,6 +280,28 @@ static enum ar_exit archive(struct ar_ctl *c, const struct ar_ctl_args *a)
 	return ar_api_show(c, "archive_workspace", &body, print_archived);
 }
 
+/* ---- what a session changed in its own folder ---- */
+
+static enum ar_exit diff(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	return ar_workspace_diff(c, a->words[1]);
+}
+
+static enum ar_exit apply(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	return ar_workspace_apply(c, &(struct ar_workspace_change){ .session = a->words[1],
+								    .paths = a->words + 2,
+								    .path_count = a->count - 2,
+								    .reason = a->values[WORKSPACE_REASON] });
+}
+
+static enum ar_exit discard(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	return ar_workspace_discard(c,
+				    &(struct ar_workspace_change){ .session = a->words[1],
+								   .reason = a->values[WORKSPACE_REASON] });
+}
+
 /* ---- the command ---- */
 
 static const struct {
@@ -288,6 +311,7 @@ static const struct {
 } acts[] = {
 	{ "list", 1, 1, list },	      { "show", 1, 2, show },	    { "trust", 1, 2, trust },
 	{ "untrust", 1, 2, untrust }, { "archive", 1, 2, archive }, { "rename", 2, 3, rename_it },
+	{ "diff", 2, 2, diff },	      { "discard", 2, 2, discard }, { "apply", 2, INT_MAX, apply },
 };
 
 static enum ar_exit workspace(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -300,13 +324,14 @@ static enum ar_exit workspace(struct ar_ctl *c, const struct ar_ctl_args *a)
 	return ar_ctl_complain(
 		c, AR_EXIT_USAGE, AR_STR("agentctl workspace --help"),
 		"workspace needs list, or show, trust, untrust, archive with a folder or an id, "
-		"or rename with a name");
+		"rename with a name, or diff, apply, discard with a session");
 }
 
 const struct ar_ctl_command ar_cmd_workspace = {
 	.name = "workspace",
-	.synopsis = "list|show|trust|untrust|archive|rename [WORKSPACE] [NAME]",
-	.summary = "list, show, trust, rename and archive workspaces",
+	.synopsis = "list|show|trust|untrust|archive|rename [WORKSPACE] [NAME], or diff|apply|discard "
+		    "SESSION [PATH...]",
+	.summary = "list, show, trust, rename and archive workspaces, apply changes of sessions",
 	.text = "A workspace is a folder that sessions work in. WORKSPACE is a folder or an id (ws_...); "
 		"without it, the\n"
 		"current folder is meant. `agentctl run` and `chat` make one of the folder that they are "
@@ -320,16 +345,25 @@ const struct ar_ctl_command ar_cmd_workspace = {
 		"the files change meanwhile, they are listed again. trust and untrust count for new "
 		"sessions. "
 		"An archived\n"
-		"workspace takes no new sessions, for good; its files stay.",
+		"workspace takes no new sessions, for good; its files stay.\n"
+		"diff, apply and discard are about a session with a folder of its own (run --isolation): "
+		"they "
+		"show what it\n"
+		"changed, merge that into the workspace (only PATHs, if there are any), or throw it away. If "
+		"files changed\n"
+		"on both sides, apply writes nothing, names the question, and exits with status 4.",
 	.examples = "agentctl workspace list\n"
 		    "agentctl workspace show\n"
 		    "agentctl workspace trust ~/project\n"
 		    "agentctl workspace untrust ~/project\n"
 		    "agentctl workspace rename ~/project \"The project\"\n"
-		    "agentctl workspace archive ~/project --reason finished",
+		    "agentctl workspace archive ~/project --reason finished\n"
+		    "agentctl workspace diff last\n"
+		    "agentctl workspace apply last src\n"
+		    "agentctl workspace discard last",
 	.min = 1,
-	.max = 3,
+	.max = -1,
 	.options = { [WORKSPACE_ALL] = { "all", NULL, "list: also archived ones" },
-		     [WORKSPACE_REASON] = { "reason", "TEXT", "archive: reason to record" } },
+		     [WORKSPACE_REASON] = { "reason", "TEXT", "archive, apply, discard: reason to record" } },
 	.run = workspace,
 };

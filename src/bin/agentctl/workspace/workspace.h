@@ -13,6 +13,7 @@ struct ar_workspace_choice {
 	bool is_off; /* the server's own folder */
 	bool is_continued; /* its newest session is wanted, not a new one */
 	bool trusts; /* without a question */
+	const char *isolation; /* of a new session; NULL: as the workspace says */
 };
 
 struct ar_workspace {
@@ -37,6 +38,19 @@ AR_MUST_USE enum ar_exit ar_workspace_newest(struct ar_ctl *c, const struct ar_w
 /* Options that exclude each other, or a session that is there already; `has_session` says the latter. */
 AR_MUST_USE enum ar_exit ar_workspace_check(struct ar_ctl *c, const struct ar_workspace_choice *choice,
 					    bool has_session);
+
+/* ---- changes.c: of a session with a folder of its own ---- */
+
+struct ar_workspace_change {
+	const char *session; /* as people name one */
+	char *const *paths; /* apply: only these */
+	int path_count;
+	const char *reason;
+};
+
+AR_MUST_USE enum ar_exit ar_workspace_apply(struct ar_ctl *c, const struct ar_workspace_change *what);
+AR_MUST_USE enum ar_exit ar_workspace_discard(struct ar_ctl *c, const struct ar_workspace_change *what);
+AR_MUST_USE enum ar_exit ar_workspace_diff(struct ar_ctl *c, const char *session);
 
 /* ---- folder.c ---- */
 
