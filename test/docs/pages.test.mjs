@@ -156,6 +156,22 @@ test('docs/workspaces.md: from the terminal', async (t) => {
 	assert.deepEqual(sessions.map((one) => one.turns).sort(), [1, 2]);
 });
 
+test('docs/workspaces.md: isolation', { skip: process.env.AR_TEST_POSTGRES && 'no root is named on a cluster' }, async (t) => {
+	const model = await startModel();
+	const home = newFolder();
+	mkdirSync(join(home, 'project'));
+	writeFileSync(join(home, 'project/a.txt'), 'a');
+	if (process.getuid() === 0) execFileSync('chown', ['-R', '1000:1000', join(home, 'project')]);
+	const rt = await startAgentd({ model, config: { 'permission.mode': 'bypass', 'workspaces.dir': newFolder() } });
+	t.after(() => rt.stop());
+	const env = { HOME: home, AGENTD_SOCKET: rt.socket };
+	const write = (content) => `[[tool write_file ${JSON.stringify({ path: 'b.txt', content })}]]`;
+	const script = block('docs/workspaces.md', 'isolation').replace('Rename the module.', write('one').replaceAll('"', '\\"')).replace('Now the documentation.', write('two').replaceAll('"', '\\"'));
+	const out = await bash(script, env);
+	assert.match(out, /\+one\n[^]*1 file applied\n[^]*1 file restored\n$/);
+	assert.equal(readFileSync(join(home, 'project/b.txt'), 'utf8'), 'one');
+});
+
 test('docs/workspaces.md: the life of a workspace', { skip: process.env.AR_TEST_POSTGRES && 'no root is named on a cluster' }, async (t) => {
 	const [home, folder] = [newFolder(), newFolder()];
 	const rt = await startAgentd({ config: { 'workspaces.dir': newFolder() } });
