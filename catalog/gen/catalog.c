@@ -7989,7 +7989,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_apply_workspace_out_fields, 2, sizeof(struct ar_cmd_apply_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_SESSION, 1, { offsetof(struct ar_cmd_apply_workspace_in, session_id) }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_apply_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_WORKSPACE_SHARED, AR_ERR_ACTIVE_TURN, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE }, 5,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_WORKSPACE_SHARED, AR_ERR_ACTIVE_TURN, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE, AR_ERR_INVALID_INPUT }, 6,
 	  (const uint16_t[]){ AR_EV_WORKSPACE_APPLYING, AR_EV_WORKSPACE_APPLIED, AR_EV_WORKSPACE_CONFLICTED, AR_EV_WORKSPACE_FAILED, AR_EV_ACTION_REQUIRED }, 5, 202, NULL, "extension (sessions of one workspace do not see each other's changes)" },
 	[AR_CMD_DISCARD_WORKSPACE] = { AR_CMD_DISCARD_WORKSPACE, "discard_workspace",
 	  "Make the folder that a session has for itself as it was before its changes. The state before is kept as a checkpoint. The end is a fact: checkpoint.restored or checkpoint.failed.",

@@ -6,6 +6,7 @@
  * again without what stands in its way. */
 #include "isolation/merge.h"
 
+#include "checkpoint/scan.h"
 #include "isolation/merge_text.h"
 #include "isolation/tree.h"
 #include "mem.h"
@@ -13,11 +14,14 @@
 
 #include <string.h>
 
+#define LIST_MAX 1024 /* paths that are named; the core refuses more, and a sandbox protects fewer */
+
 struct planning {
 	struct ar_store *store;
 	const struct ar_merge *how;
 	const struct ar_differences *mine, *theirs;
 	struct ar_merge_plan *ret;
+	struct ar_texts paths, protected_paths;
 	bool *is_taken; /* by index of mine: the tree has the session's side of it */
 	const struct ar_difference **lost; /* paths that must stay */
 	size_t lost_count;
@@ -31,22 +35,31 @@ static bool is_below(struct ar_str path, struct ar_str folder)
 	return ar_str_starts(path, folder) && (path.len == folder.len || path.p[folder.len] == '/');
 }
 
-static bool is_in(struct planning *v, struct ar_json list, struct ar_str path)
+/* Paths in the form in which they are shown. */
+static struct ar_texts read_list(struct ar_store *s, struct ar_json list)
 {
-	struct ar_str one;
+	struct ar_str *at = ar_arena_alloc(&s->work->arena, LIST_MAX * sizeof(*at)), one;
+	size_t count = 0;
 
-	for (struct ar_json_iter it = ar_json_iter(list); ar_json_next(&it);) {
-		if (!ar_json_str(it.value, &one) || one.len == 0)
-			continue;
-		if (is_below(path, ar_shown_read_path(&v->store->work->arena, one)))
+	for (struct ar_json_iter it = ar_json_iter(list); ar_json_next(&it) && count < LIST_MAX;) {
+		if (ar_json_str(it.value, &one) && one.len > 0)
+			at[count++] = ar_shown_read_path(&s->work->arena, one);
+	}
+	return (struct ar_texts){ at, count };
+}
+
+static bool is_in(struct ar_texts list, struct ar_str path)
+{
+	for (size_t i = 0; i < list.count; i++) {
+		if (is_below(path, list.at[i]))
 			return true;
 	}
 	return false;
 }
 
-static bool is_wanted(struct planning *v, struct ar_str path)
+static bool is_wanted(const struct planning *v, struct ar_str path)
 {
-	return ar_json_type(v->how->paths) != AR_JSON_ARRAY || is_in(v, v->how->paths, path);
+	return ar_json_type(v->how->paths) != AR_JSON_ARRAY || is_in(v->paths, path);
 }
 
 static bool stands_in_the_way(const struct planning *v, struct ar_str path)
@@ -152,7 +165,7 @@ static bool plan_one(struct planning *v, size_t i)
 	const struct ar_difference *theirs = ar_tree_difference(v->theirs, mine->path);
 
 	v->ret->is_settled[i] = true;
-	if (is_in(v, v->how->protected_paths, mine->path)) {
+	if (is_in(v->protected_paths, mine->path)) {
 		v->ret->left_out++;
 		leave_change(v, i);
 		return true;
@@ -168,12 +181,20 @@ static bool plan_one(struct planning *v, size_t i)
 
 /* ---- all of them ---- */
 
+static bool is_over(const struct planning *v)
+{
+	if (ar_files_is_late(v->store->work))
+		ar_files_fail(v->store->work, "timeout", "Apply fewer paths at once.",
+			      "The changes could not be compared in time.");
+	return ar_files_failed(v->store->work);
+}
+
 /* Deletions first: a file may stand where a folder has to be. */
 static bool plan_all(struct planning *v)
 {
 	for (int sets = 0; sets < 2; sets++) {
 		for (size_t i = 0; i < v->mine->count; i++) {
-			if ((v->mine->at[i].is != 0) == (sets == 1) && !plan_one(v, i))
+			if ((v->mine->at[i].is != 0) == (sets == 1) && (is_over(v) || !plan_one(v, i)))
 				return false;
 		}
 	}
@@ -234,6 +255,8 @@ bool ar_merge_plan_make(struct ar_store *s, const struct ar_merge *m, const stru
 
 	*ret = (struct ar_merge_plan){ .is_settled = ar_new0(mine->count + 1) };
 	v.is_taken = ar_new0(mine->count + 1);
+	v.paths = read_list(s, m->paths);
+	v.protected_paths = read_list(s, m->protected_paths);
 	is_ok = make_tree(&v, &now->tree) && find_lost(&v, &now->tree, &d);
 	if (is_ok && m->choice != AR_MERGE_SESSION && v.lost_count > 0)
 		is_ok = make_tree(&v, &now->tree);

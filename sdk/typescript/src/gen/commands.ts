@@ -3221,7 +3221,7 @@ export interface CommandMethods {
   /**
    * Merge what a session changed in its own folder into the workspace, all of it or nothing. The end is a fact: workspace.applied, workspace.conflicted with a question, or workspace.failed.
    * Without a key a repeat merges what changed since.
-   * Fails with: session_not_found, workspace_shared, active_turn, conflict, unavailable.
+   * Fails with: session_not_found, workspace_shared, active_turn, conflict, unavailable, invalid_input.
    */
   applyWorkspace(input: ApplyWorkspaceInput, options?: CallOptions): Promise<ApplyWorkspaceResult>;
   /**

@@ -6,6 +6,8 @@
 
 #define MILLISECOND 1000
 #define PROMPT_PATHS 10
+#define PROMPT_PATH_MAX 120 /* bytes of each */
+#define PATHS_MAX 1000
 
 static const struct ar_ids none;
 
@@ -84,6 +86,9 @@ enum ar_status ar_decide_apply_workspace(struct ar_decision *d, struct ar_error 
 	const struct ar_cmd_apply_workspace_in *in = d->input->command.args;
 	struct ar_str id;
 
+	if (in->paths.count > PATHS_MAX)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "at most %d paths are named; name folders",
+				 PATHS_MAX);
 	if (check_command(d, err) != AR_OK)
 		return AR_E_REFUSED;
 	id = ar_decide_mint(d, "apply", &d->counters.checkpoint.v);
@@ -180,7 +185,9 @@ static struct ar_str shown_paths(struct ar_decision *d, struct ar_str conflicts)
 		if (!ar_json_str(it.value, &path))
 			continue;
 		list = ar_arena_fmt(d->arena, "%.*s%s%.*s", AR_STR_ARG(list), count ? ", " : "",
-				    AR_STR_ARG(count < PROMPT_PATHS ? path : AR_STR("...")));
+				    AR_STR_ARG(count < PROMPT_PATHS
+						       ? ar_str_utf8_prefix(path, PROMPT_PATH_MAX)
+						       : AR_STR("...")));
 	}
 	return list;
 }

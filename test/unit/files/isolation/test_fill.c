@@ -66,6 +66,29 @@ static void test_a_large_file_is_brought(void **state)
 	tree_free(t);
 }
 
+/* Two files change places all the time: the folder has one state of them, which is the base. */
+static void test_what_changes_meanwhile_is_one_state(void **state)
+{
+	(void)state;
+	struct tree *t = pair_new();
+	struct tree_swap swap;
+
+	pair_shell(t, "for i in $(seq 300); do echo $i > f$i; done; echo long-one > a; echo two > b");
+	tree_swap_start(&swap, t, "a", "b");
+	for (int i = 0; i < 8; i++) {
+		struct call *c = pair_try_fill(t, "copy");
+
+		if (c->outcome != AR_TOOL_OK)
+			print_error("fill: %s\n", c->text.p);
+		assert_int_equal(c->outcome, AR_TOOL_OK);
+		pair_shell(t, "case $(cat $SESSION/a)-$(cat $SESSION/b) in long-one-*|two-*) ;; *) exit 1;; "
+			      "esac; test $(ls "
+			      "$SESSION | wc -l) -ge 301");
+	}
+	tree_swap_stop(&swap);
+	tree_free(t);
+}
+
 /* ---- worktree ---- */
 
 static void test_a_worktree_has_history_and_what_was_not_committed(void **state)
@@ -153,6 +176,7 @@ int main(void)
 		cmocka_unit_test(test_a_second_fill_begins_anew),
 		cmocka_unit_test(test_an_empty_one_has_nothing),
 		cmocka_unit_test(test_a_large_file_is_brought),
+		cmocka_unit_test(test_what_changes_meanwhile_is_one_state),
 		cmocka_unit_test(test_a_worktree_has_history_and_what_was_not_committed),
 		cmocka_unit_test(test_a_worktree_without_a_commit),
 		cmocka_unit_test(test_what_is_no_repository_is_said),

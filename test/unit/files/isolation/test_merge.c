@@ -79,6 +79,27 @@ static void test_a_repeat_changes_nothing_and_keeps_what_was_before(void **state
 	tree_free(t);
 }
 
+/* A try that was killed has written a part: the next writes the rest, and `before` is what the first saw. */
+static void test_a_repeat_completes_what_was_begun(void **state)
+{
+	(void)state;
+	char base[ID], before[ID];
+	struct tree *t = filled("seq 20 > text; echo a > one; echo a > two; echo a > gone", base);
+
+	pair_shell(t, "sed -i 's/^2$/two/' $SESSION/text; echo A > $SESSION/one; echo A > $SESSION/two; rm "
+		      "$SESSION/gone; sed "
+		      "-i 's/^19$/nineteen/' text");
+	merges(t, base, ",\"paths\":[\"text\",\"one\"]");
+	memcpy(before, t->last.id.p, ID);
+	merges(t, base, "");
+	assert_int_equal(t->last.files, 2);
+	assert_string_equal(t->last.id.p, before);
+	pair_shell(t, "test \"$(cat one two)\" = \"$(printf 'A\\nA')\"; test ! -e gone; test \"$(sed -n "
+		      "'2p;19p' text | tr '\\n' ' ')\" "
+		      "= 'two nineteen '");
+	tree_free(t);
+}
+
 static void test_a_conflict_writes_nothing(void **state)
 {
 	(void)state;
@@ -249,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_changes_of_both_sides_are_merged),
 		cmocka_unit_test(test_a_repeat_changes_nothing_and_keeps_what_was_before),
+		cmocka_unit_test(test_a_repeat_completes_what_was_begun),
 		cmocka_unit_test(test_a_conflict_writes_nothing),
 		cmocka_unit_test(test_each_choice),
 		cmocka_unit_test(test_the_base_moves),
