@@ -116,6 +116,20 @@ static void test_a_conflict_writes_nothing(void **state)
 	tree_free(t);
 }
 
+static void test_the_same_on_both_sides_is_no_conflict(void **state)
+{
+	(void)state;
+	char base[ID];
+	struct tree *t = filled("echo a > gone; echo b > bin; ln -s a link", base);
+
+	pair_shell(t, "for d in . $SESSION; do rm $d/gone; printf 'x\\000' > $d/bin; printf 'y\\000' > "
+		      "$d/new; ln -sfn b $d/link; done");
+	merges(t, base, "");
+	assert_int_equal(t->last.files, 0);
+	assert_true(pair_is_same(t));
+	tree_free(t);
+}
+
 static void test_each_choice(void **state)
 {
 	(void)state;
@@ -272,6 +286,7 @@ int main(void)
 		cmocka_unit_test(test_a_repeat_changes_nothing_and_keeps_what_was_before),
 		cmocka_unit_test(test_a_repeat_completes_what_was_begun),
 		cmocka_unit_test(test_a_conflict_writes_nothing),
+		cmocka_unit_test(test_the_same_on_both_sides_is_no_conflict),
 		cmocka_unit_test(test_each_choice),
 		cmocka_unit_test(test_the_base_moves),
 		cmocka_unit_test(test_only_the_paths_that_are_named),
