@@ -390,7 +390,7 @@ static void client_refuses_a_broken_server(void **state AR_UNUSED)
 		unsigned code;
 	} rows[] = { { "\x82\x81\1\2\3\4x", 7, AR_WS_PROTOCOL_ERROR },
 		     { "\x81\x01x", 3, AR_WS_WRONG_KIND },
-		     { "\x82\x7e\x01\x2d", 4, AR_WS_TOO_LARGE } };
+		     { "\x82\x7e\x01\x2dx", 5, AR_WS_TOO_LARGE } };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++) {
 		struct client server, client;
