@@ -1,6 +1,6 @@
 // A worker joins a daemon: with its enrolment token once, then with its own; over TLS only with the authority that was named; and it leaves in order.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -39,6 +39,10 @@ test('a worker enrols once, keeps its token for itself, joins, and joins again w
 	const third = new Worker(['--join', w.rt.url], { dir: one.dir });
 	assert.equal((await third.end()).code, 1, 'two processes of one worker');
 	assert.deepEqual(await two.end('SIGINT'), { code: 0, signal: null });
+	chmodSync(file, 0o644);
+	const open = new Worker(['--join', w.rt.url], { dir: one.dir });
+	assert.equal((await open.end()).code, 1);
+	assert.match(open.stderr, /can be read or changed by others/);
 });
 
 test('a daemon that is away is tried again; a worker that was started first waits for it', async () => {

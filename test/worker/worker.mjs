@@ -8,10 +8,12 @@ import { after } from 'node:test';
 import { bin, newFolder, ok, waitFor, within } from '../lib/runtime.mjs';
 
 const running = new Set();
+const relays = new Set();
 
 after(async () => {
 	for (const worker of running) worker.child.kill('SIGKILL');
 	await Promise.all([...running].map((worker) => worker.gone));
+	for (const relay of relays) relay.close();
 });
 
 /** A folder that only this user has, as a worker wants it. */
@@ -103,6 +105,7 @@ export async function startRelay(port) {
 		relay.isDown = isDown;
 		for (const socket of sockets) socket.destroy();
 	};
-	after(() => { relay.cut(true); server.close(); });
+	relay.close = () => { relay.cut(true); server.close(); };
+	relays.add(relay); // of the file: a hook set here would be the running test's
 	return relay;
 }
