@@ -1231,17 +1231,17 @@ static const struct ar_field_desc ar_shape_worker_record_fields[] = {
 };
 const struct ar_struct_desc ar_shape_worker_record_desc = { ar_shape_worker_record_fields, 14, sizeof(struct ar_shape_worker_record), NULL, 0, true, offsetof(struct ar_shape_worker_record, extra_), 0 };
 
-static const struct ar_field_desc ar_shape_worker_sight_fields[] = {
-	{ "workerId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_worker_sight, worker_id), NULL, { 0, false },
+static const struct ar_field_desc ar_shape_worker_observed_fields[] = {
+	{ "workerId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_worker_observed, worker_id), NULL, { 0, false },
 	  "The worker.", NULL },
-	{ "state", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_worker_sight, state), &ar_worker_reach_desc, { 0, false },
+	{ "state", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_worker_observed, state), &ar_worker_reach_desc, { 0, false },
 	  "Whether it is reached.", NULL },
-	{ "draining", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_worker_sight, draining), NULL, { 0, false },
+	{ "draining", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_worker_observed, draining), NULL, { 0, false },
 	  "True: it begins no calls.", NULL },
-	{ "lastSeenAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_worker_sight, last_seen_at), NULL, { 0, false },
+	{ "lastSeenAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_worker_observed, last_seen_at), NULL, { 0, false },
 	  "When it was last heard of; absent: not known.", NULL },
 };
-const struct ar_struct_desc ar_shape_worker_sight_desc = { ar_shape_worker_sight_fields, 4, sizeof(struct ar_shape_worker_sight), NULL, 0, true, offsetof(struct ar_shape_worker_sight, extra_), 0 };
+const struct ar_struct_desc ar_shape_worker_observed_desc = { ar_shape_worker_observed_fields, 4, sizeof(struct ar_shape_worker_observed), NULL, 0, true, offsetof(struct ar_shape_worker_observed, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_create_policy_fields[] = {
 	{ "title", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_create_policy, title), NULL, { 0, false },
@@ -4124,7 +4124,7 @@ static const struct ar_field_desc ar_ev_worker_removed_fields[] = {
 
 static const struct ar_field_desc ar_ev_worker_changed_fields[] = {
 	{ "worker", AR_F_OBJECT, true, false, false, 0, 1024, offsetof(struct ar_ev_worker_changed, worker), NULL, { 0, false },
-	  "How it is.", &ar_shape_worker_sight_desc },
+	  "How it is.", &ar_shape_worker_observed_desc },
 };
 
 static const struct ar_field_desc ar_ev_workspace_preparing_fields[] = {

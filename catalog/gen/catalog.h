@@ -2708,7 +2708,7 @@ struct ar_shape_worker_record_list {
 	size_t count;
 };
 
-struct ar_shape_worker_sight { /* worker_sight */
+struct ar_shape_worker_observed { /* worker_observed */
 	struct ar_str worker_id; /* string */
 	int state; /* enum */
 	bool draining; /* bool */
@@ -2716,8 +2716,8 @@ struct ar_shape_worker_sight { /* worker_sight */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
-struct ar_shape_worker_sight_list {
-	const struct ar_shape_worker_sight *at; /* NULL: absent */
+struct ar_shape_worker_observed_list {
+	const struct ar_shape_worker_observed *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -4700,7 +4700,7 @@ struct ar_ev_worker_removed { /* worker.removed */
 };
 
 struct ar_ev_worker_changed { /* worker.changed */
-	const struct ar_shape_worker_sight *worker; /* object */
+	const struct ar_shape_worker_observed *worker; /* object */
 };
 
 struct ar_ev_workspace_preparing { /* workspace.preparing */
@@ -6358,7 +6358,7 @@ extern const struct ar_struct_desc ar_shape_workspace_record_desc;
 extern const struct ar_struct_desc ar_shape_workspace_binding_desc;
 extern const struct ar_struct_desc ar_shape_workspace_instructions_desc;
 extern const struct ar_struct_desc ar_shape_worker_record_desc;
-extern const struct ar_struct_desc ar_shape_worker_sight_desc;
+extern const struct ar_struct_desc ar_shape_worker_observed_desc;
 extern const struct ar_struct_desc ar_shape_create_policy_desc;
 extern const struct ar_struct_desc ar_shape_interrupt_effect_desc;
 extern const struct ar_struct_desc ar_shape_open_question_desc;

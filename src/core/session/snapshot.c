@@ -452,7 +452,7 @@ static const struct ar_field_desc session_fields[] = {
 	OBJECT(ar_session, instructions, workspace_instructions),
 	OBJECT(ar_session, own, workspace_record),
 	OBJECT(ar_session, own_worker, worker_record),
-	OBJECT(ar_session, worker, worker_sight),
+	OBJECT(ar_session, worker, worker_observed),
 	MARK(ar_session, 0),
 	MARK(ar_session, 1),
 	MARK(ar_session, 2),

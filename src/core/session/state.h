@@ -151,7 +151,8 @@ struct ar_session {
 		*instructions; /* of its workspace; NULL: none was looked at */
 	const struct ar_shape_workspace_record *own; /* of the log of a workspace; NULL: a session */
 	const struct ar_shape_worker_record *own_worker; /* of the log of a worker; NULL: a session */
-	const struct ar_shape_worker_sight *worker; /* how it last found its worker; NULL: nothing waited */
+	const struct ar_shape_worker_observed
+		*worker; /* how it last found its worker; NULL: nothing waited */
 };
 
 /* ---- reading ---- */

@@ -1105,8 +1105,8 @@ export interface WorkerLive {
   [extra: string]: unknown;
 }
 
-/** How a session found its worker. */
-export interface WorkerSight {
+/** A worker as a session last found it. */
+export interface WorkerObserved {
   /** The worker. */
   workerId: string;
   /** Whether it is reached. */

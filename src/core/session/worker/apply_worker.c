@@ -57,7 +57,7 @@ enum ar_status ar_apply_worker_changed(struct ar_session *s, const struct ar_eve
 
 	if (!p->worker)
 		return ar_apply_unknown(err, e, "worker");
-	s->worker = ar_struct_copy(&ar_shape_worker_sight_desc, p->worker, AR_COPY_TEXT, &s->arena);
+	s->worker = ar_struct_copy(&ar_shape_worker_observed_desc, p->worker, AR_COPY_TEXT, &s->arena);
 	for (size_t i = 0; i < s->threads.count; i++) {
 		struct ar_turn *turn = ar_thread_active(s->threads.at[i]);
 		bool is_stale =

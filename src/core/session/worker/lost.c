@@ -55,7 +55,7 @@ bool ar_worker_lose(struct ar_decision *d, struct ar_turn *turn)
 	if (d->input->worker.state != AR_WORKER_LOST || turn->is_lost || turn->is_interrupted)
 		return false;
 	lose_calls(d, turn);
-	ar_worker_see(d);
+	ar_worker_observe(d);
 	say_lost(d, turn);
 	return true;
 }
@@ -89,7 +89,7 @@ void ar_worker_back(struct ar_decision *d, struct ar_turn *turn)
 	struct ar_str next =
 		ar_id_inner(d->arena, "run", d->session->session_key, (uint64_t)d->counters.run + 1);
 
-	ar_worker_see(d);
+	ar_worker_observe(d);
 	ar_turn_emit(d, turn, AR_EV_TASK_RETRYING,
 		     &(struct ar_ev_task_retrying){ .retry_reason = AR_STR(AR_REASON_WORKER_BACK),
 						    .previous_run_id = turn->run,

@@ -46,14 +46,14 @@ static int state_of(const struct ar_worker_status *w)
 }
 
 /* One that was never missed is no fact. */
-bool ar_worker_see(struct ar_decision *d)
+bool ar_worker_observe(struct ar_decision *d)
 {
 	const struct ar_worker_status *w = &d->input->worker;
-	const struct ar_shape_worker_sight *known = d->session->worker;
-	const struct ar_shape_worker_sight now = { .worker_id = ar_session_worker(d->session),
-						   .state = state_of(w),
-						   .draining = w->is_draining,
-						   .last_seen_at = w->last_seen };
+	const struct ar_shape_worker_observed *known = d->session->worker;
+	const struct ar_shape_worker_observed now = { .worker_id = ar_session_worker(d->session),
+						      .state = state_of(w),
+						      .draining = w->is_draining,
+						      .last_seen_at = w->last_seen };
 
 	if (known ? known->state == now.state && known->draining == now.draining : ar_worker_is_ready(d))
 		return false;
@@ -81,7 +81,7 @@ static struct ar_str why_it_waits(struct ar_decision *d)
 /* A question to a person goes before: its answer brings the turn back here. */
 static void wait(struct ar_decision *d, struct ar_turn *turn)
 {
-	bool is_new = ar_worker_see(d);
+	bool is_new = ar_worker_observe(d);
 
 	if (ar_turn_is_waiting(d->session, turn) || (turn->waits_worker.v && !is_new))
 		return;
@@ -95,7 +95,7 @@ static void wait(struct ar_decision *d, struct ar_turn *turn)
 
 static void end_wait(struct ar_decision *d, struct ar_turn *turn)
 {
-	ar_worker_see(d);
+	ar_worker_observe(d);
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, AR_REASON_WORKER_BACK,
 			 "preparing", turn);
 	ar_turn_emit(d, turn, AR_EV_TASK_RESUMED,
@@ -127,7 +127,7 @@ static void show_calls(struct ar_decision *d, struct ar_turn *turn)
 {
 	const struct ar_thread *t = ar_decide_thread(d, turn);
 
-	ar_worker_see(d);
+	ar_worker_observe(d);
 	if (d->input->worker.state == AR_WORKER_STALE && !is_shown_stale(d, turn))
 		ar_decide_status(d, t, AR_THREAD_STATUS_STALE, AR_REASON_WORKER_STALE, "stale", turn);
 	else if (d->input->worker.state == AR_WORKER_CONNECTED && is_shown_stale(d, turn))

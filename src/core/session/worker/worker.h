@@ -25,7 +25,7 @@ enum ar_hold ar_worker_before_call(struct ar_decision *d, struct ar_turn *turn, 
 void ar_worker_look(struct ar_decision *d, struct ar_turn *turn);
 
 /* Whether the worker is otherwise than the session knew: then that is a fact from here on. */
-bool ar_worker_see(struct ar_decision *d);
+bool ar_worker_observe(struct ar_decision *d);
 
 /* Whether the worker can begin calls now; true where there is none. */
 bool ar_worker_is_ready(const struct ar_decision *d);
