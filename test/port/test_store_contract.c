@@ -337,6 +337,7 @@ static const struct CMUnitTest contract[] = {
 	T(too_long_names_are_refused_alone),
 	T(heavy_flight),
 	T(sessions_come_newest_first_in_pages),
+	T(sessions_are_listed_by_their_last_update),
 	T(session_filters_are_exact),
 	T(sessions_are_listed_by_partition),
 	T(session_rows_follow_their_last_append),

@@ -78,6 +78,26 @@ void sessions_come_newest_first_in_pages(void **state)
 	assert_status(&bad.op, AR_E_INVALID);
 }
 
+/* Pages are of those alone. */
+void sessions_are_listed_by_their_last_update(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_sessions l = a_list(2);
+
+	for (unsigned n = 1; n <= 5; n++) {
+		struct ar_store_session_row row = a_row("w", "idle", false);
+
+		row.updated = n % 2 ? 1000 : 999;
+		put_row(f, n, 1, row);
+	}
+	l.updated_since = 1000;
+	expect_sessions(f, l, NUMBERS(5, 3), true);
+	l.before = sess(3);
+	expect_sessions(f, l, NUMBERS(1), false);
+	l.updated_since = 1001;
+	expect_sessions(f, l, NUMBERS(), false);
+}
+
 void session_filters_are_exact(void **state)
 {
 	struct fixture *f = *state;

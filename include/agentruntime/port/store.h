@@ -163,6 +163,7 @@ struct ar_store_sessions {
 	const uint64_t *partitions;
 	struct ar_str tenant; /* with one, a page costs what that tenant has, not what there is */
 	struct ar_str workspace, account, status;
+	ar_usec updated_since; /* only those that were last updated at this time or later; 0 = any */
 	struct ar_str *ids; /* results: the 26 characters, and the shells */
 	struct ar_str *shells;
 	size_t count;

@@ -207,6 +207,7 @@ static enum ar_status list_sessions(struct ar_pg *pg, struct ar_store_sessions *
 	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
 	ar_pg_arg_bytes(&args, above);
 	ar_pg_arg_bytes(&args, op->tenant);
+	ar_pg_arg_u64(&args, (uint64_t)op->updated_since);
 	if (op->partitions) {
 		list_partitions(op->partitions, &partitions);
 		ar_pg_arg_array(&args, &partitions);
