@@ -2031,6 +2031,20 @@ static const struct ar_field_desc ar_shape_session_files_fields[] = {
 };
 const struct ar_struct_desc ar_shape_session_files_desc = { ar_shape_session_files_fields, 10, sizeof(struct ar_shape_session_files), NULL, 0, true, offsetof(struct ar_shape_session_files, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_quota_row_fields[] = {
+	{ "quota", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_quota_row, quota), NULL, { 0, false },
+	  "Which one, as in the settings.", NULL },
+	{ "limit", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_quota_row, limit), NULL, { 0, false },
+	  "The most; absent: no limit.", NULL },
+	{ "used", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_quota_row, used), NULL, { 0, false },
+	  "How much is used; absent: without a limit it is not counted, or it cannot be read now.", NULL },
+	{ "measured", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_shape_quota_row, measured), NULL, { 0, false },
+	  "What is counted, and where.", NULL },
+	{ "resetsAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_quota_row, resets_at), NULL, { 0, false },
+	  "When it starts again; absent: it does not, what ends makes room.", NULL },
+};
+const struct ar_struct_desc ar_shape_quota_row_desc = { ar_shape_quota_row_fields, 5, sizeof(struct ar_shape_quota_row), NULL, 0, true, offsetof(struct ar_shape_quota_row, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_input_snapshot_fields[] = {
 	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_input_snapshot, input_ref), NULL, { 0, false },
 	  "The message.", NULL },
@@ -3498,6 +3512,8 @@ static const struct ar_field_desc ar_ev_cost_recorded_fields[] = {
 	  "Currency of the amount.", NULL },
 	{ "priceRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_cost_recorded, price_ref), NULL, { 0, false },
 	  "Price list that was used.", NULL },
+	{ "day", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_cost_recorded, day), NULL, { 0, false },
+	  "Day (UTC) whose quotas it counts for, in days since 1970-01-01.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_rate_limit_hit_fields[] = {
@@ -6440,6 +6456,16 @@ static const struct ar_field_desc ar_cmd_discard_workspace_out_fields[] = {
 	  "Sequence of the checkpoint.restoring fact; its end follows.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_get_quota_in_fields[] = {
+};
+
+static const struct ar_field_desc ar_cmd_get_quota_out_fields[] = {
+	{ "tenant", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_cmd_get_quota_out, tenant), NULL, { 0, false },
+	  "The tenant.", NULL },
+	{ "quotas", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_quota_out, quotas), NULL, { 0, false },
+	  "Each quota.", &ar_shape_quota_row_desc },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -6979,7 +7005,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_COST_RECORDED] = { AR_EV_COST_RECORDED, "cost.recorded", "cost_limits",
 	  "The provider reported the usage.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_MODEL_REQUEST, 0, NULL,
-	  { ar_ev_cost_recorded_fields, 6, sizeof(struct ar_ev_cost_recorded), NULL, 0, false, 0, 0 } },
+	  { ar_ev_cost_recorded_fields, 7, sizeof(struct ar_ev_cost_recorded), NULL, 0, false, 0, 0 } },
 	[AR_EV_RATE_LIMIT_HIT] = { AR_EV_RATE_LIMIT_HIT, "rate_limit.hit", "cost_limits",
 	  "A provider, the host or the runtime limited the rate.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_REQUEST, 0, NULL,
@@ -7245,7 +7271,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_submit_turn_out_fields, 8, sizeof(struct ar_cmd_submit_turn_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_submit_turn_in, idempotency_key) }, { "turnId", offsetof(struct ar_cmd_submit_turn_in, turn_id) } }, "turnId",
-	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_THREAD_BUSY_REJECTED, AR_ERR_INVALID_INPUT, AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED, AR_ERR_QUOTA_BLOCKED, AR_ERR_OVERLOADED, AR_ERR_PARENT_CANCELLING, AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_ISOLATION_UNSUPPORTED }, 12,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_THREAD_BUSY_REJECTED, AR_ERR_INVALID_INPUT, AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED, AR_ERR_QUOTA_BLOCKED, AR_ERR_OVERLOADED, AR_ERR_PARENT_CANCELLING, AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_ISOLATION_UNSUPPORTED, AR_ERR_TENANT_QUOTA_EXCEEDED }, 13,
 	  (const uint16_t[]){ AR_EV_SESSION_CREATED, AR_EV_WORKSPACE_BOUND, AR_EV_THREAD_STARTED, AR_EV_TURN_SUBMITTED, AR_EV_QUEUE_CHANGED, AR_EV_TASK_CREATED, AR_EV_TASK_ACCEPTED, AR_EV_HOOK_STARTED, AR_EV_HOOK_COMPLETED, AR_EV_TURN_STARTED, AR_EV_OUTPUT_REDACTED }, 11, 202, NULL, "spec+contract" },
 	[AR_CMD_INTERRUPT_TURN] = { AR_CMD_INTERRUPT_TURN, "interrupt_turn",
 	  "Stop a running turn; its output so far is kept.",
@@ -7285,7 +7311,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_start_task_out_fields, 4, sizeof(struct ar_cmd_start_task_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_TASK, 1, { offsetof(struct ar_cmd_start_task_in, task_id) }, AR_ERR_TASK_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_start_task_in, idempotency_key) }, { "runId", offsetof(struct ar_cmd_start_task_in, run_id) } }, "runId",
-	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ALREADY_RUNNING, AR_ERR_DEPENDENCY_UNMET, AR_ERR_CANCELLING, AR_ERR_TERMINAL_STATE, AR_ERR_WORKER_UNAVAILABLE, AR_ERR_POLICY_DENIED }, 7,
+	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ALREADY_RUNNING, AR_ERR_DEPENDENCY_UNMET, AR_ERR_CANCELLING, AR_ERR_TERMINAL_STATE, AR_ERR_WORKER_UNAVAILABLE, AR_ERR_POLICY_DENIED, AR_ERR_TENANT_QUOTA_EXCEEDED }, 8,
 	  (const uint16_t[]){ AR_EV_TASK_ATTEMPT_STARTED, AR_EV_TASK_STARTED, AR_EV_TASK_QUEUED, AR_EV_THREAD_STARTED, AR_EV_TASK_WAITING }, 5, 200, NULL, "spec+contract" },
 	[AR_CMD_APPEND_TASK_PROGRESS] = { AR_CMD_APPEND_TASK_PROGRESS, "append_task_progress",
 	  "Record the progress of a task.",
@@ -7309,7 +7335,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_resume_task_out_fields, 3, sizeof(struct ar_cmd_resume_task_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_TASK, 1, { offsetof(struct ar_cmd_resume_task_in, task_id) }, AR_ERR_TASK_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_resume_task_in, idempotency_key) }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_NOT_PAUSED, AR_ERR_BLOCKED }, 3,
+	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_NOT_PAUSED, AR_ERR_BLOCKED, AR_ERR_TENANT_QUOTA_EXCEEDED }, 4,
 	  (const uint16_t[]){ AR_EV_TASK_RESUMED, AR_EV_TASK_ATTEMPT_STARTED }, 2, 200, NULL, "spec+contract" },
 	[AR_CMD_CANCEL_TASK] = { AR_CMD_CANCEL_TASK, "cancel_task",
 	  "Cancel a task and what depends on it.",
@@ -7325,7 +7351,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_retry_task_out_fields, 4, sizeof(struct ar_cmd_retry_task_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_TASK, 1, { offsetof(struct ar_cmd_retry_task_in, task_id) }, AR_ERR_TASK_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_retry_task_in, idempotency_key) }, { "runId", offsetof(struct ar_cmd_retry_task_in, run_id) } }, "runId",
-	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ALREADY_RUNNING, AR_ERR_RETRY_EXHAUSTED, AR_ERR_NOT_RETRYABLE, AR_ERR_CANCELLED }, 5,
+	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ALREADY_RUNNING, AR_ERR_RETRY_EXHAUSTED, AR_ERR_NOT_RETRYABLE, AR_ERR_CANCELLED, AR_ERR_TENANT_QUOTA_EXCEEDED }, 6,
 	  (const uint16_t[]){ AR_EV_TASK_RETRYING, AR_EV_TASK_ATTEMPT_STARTED }, 2, 200, NULL, "spec+contract" },
 	[AR_CMD_COMPLETE_TASK] = { AR_CMD_COMPLETE_TASK, "complete_task",
 	  "Complete a task, with proof of its acceptance criteria.",
@@ -7653,7 +7679,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_compact_thread_out_fields, 2, sizeof(struct ar_cmd_compact_thread_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_SESSION, 1, { offsetof(struct ar_cmd_compact_thread_in, session_id) }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_compact_thread_in, idempotency_key) }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_THREAD_BUSY, AR_ERR_NOTHING_TO_COMPACT }, 4,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_THREAD_BUSY, AR_ERR_NOTHING_TO_COMPACT, AR_ERR_TENANT_QUOTA_EXCEEDED }, 5,
 	  (const uint16_t[]){ AR_EV_TURN_SUBMITTED, AR_EV_TURN_STARTED, AR_EV_CONTEXT_COMPACTION_STARTED, AR_EV_CONTEXT_COMPACTION_COMPLETED, AR_EV_CONTEXT_COMPACTION_FAILED, AR_EV_OUTPUT_REDACTED }, 6, 200, NULL, "proposed (manual trigger without a verb)" },
 	[AR_CMD_ROLLBACK_THREAD] = { AR_CMD_ROLLBACK_THREAD, "rollback_thread",
 	  "Roll a thread back to an earlier point.",
@@ -7861,7 +7887,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { ar_cmd_create_workspace_out_fields, 2, sizeof(struct ar_cmd_create_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_INVALID_INPUT, AR_ERR_POLICY_DENIED, AR_ERR_UNAVAILABLE, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_WORKER_NOT_FOUND, AR_ERR_WORKER_REMOVED }, 6,
+	  (const uint16_t[]){ AR_ERR_INVALID_INPUT, AR_ERR_POLICY_DENIED, AR_ERR_UNAVAILABLE, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_WORKER_NOT_FOUND, AR_ERR_WORKER_REMOVED, AR_ERR_TENANT_QUOTA_EXCEEDED }, 7,
 	  (const uint16_t[]){ AR_EV_WORKSPACE_CREATED }, 1, 200, NULL, "extension (workspaceId without a verb)" },
 	[AR_CMD_LIST_WORKSPACES] = { AR_CMD_LIST_WORKSPACES, "list_workspaces",
 	  "List workspaces of the tenant.",
@@ -7999,6 +8025,14 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { "idempotencyKey", offsetof(struct ar_cmd_discard_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_WORKSPACE_SHARED, AR_ERR_ACTIVE_TURN, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE }, 5,
 	  (const uint16_t[]){ AR_EV_CHECKPOINT_RESTORING, AR_EV_CHECKPOINT_RESTORED, AR_EV_CHECKPOINT_FAILED }, 3, 202, NULL, "extension (sessions of one workspace do not see each other's changes)" },
+	[AR_CMD_GET_QUOTA] = { AR_CMD_GET_QUOTA, "get_quota",
+	  "Read the quotas of the caller's tenant and how much of each is used.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_get_quota_in_fields, 0, sizeof(struct ar_cmd_get_quota_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_get_quota_out_fields, 2, sizeof(struct ar_cmd_get_quota_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  NULL, 0,
+	  NULL, 0, 200, "/v1/quota", "extension (tenants have quotas)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -8279,6 +8313,8 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	  "The worker was removed; use another." },
 	[AR_ERR_WORKSPACE_SHARED] = { "workspace_shared", 409, -32003, false,
 	  "The session works in the folder of its workspace itself, or has none: there is nothing to apply or discard." },
+	[AR_ERR_TENANT_QUOTA_EXCEEDED] = { "tenant_quota_exceeded", 429, -32005, true,
+	  "A quota of the tenant is used up; the message names it. Wait until something ends or the day (UTC) is over, or ask the operator for more." },
 };
 
 const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {

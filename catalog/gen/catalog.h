@@ -289,6 +289,7 @@ enum ar_command {
 	AR_CMD_DIFF_WORKSPACE = 93,
 	AR_CMD_APPLY_WORKSPACE = 94,
 	AR_CMD_DISCARD_WORKSPACE = 95,
+	AR_CMD_GET_QUOTA = 96,
 	AR_CMD_COUNT,
 };
 
@@ -516,6 +517,7 @@ enum ar_error_code {
 	AR_ERR_WORKER_NOT_FOUND = 130,
 	AR_ERR_WORKER_REMOVED = 131,
 	AR_ERR_WORKSPACE_SHARED = 132,
+	AR_ERR_TENANT_QUOTA_EXCEEDED = 133,
 	AR_ERR_COUNT,
 };
 
@@ -3402,6 +3404,20 @@ struct ar_shape_session_files_list {
 	size_t count;
 };
 
+struct ar_shape_quota_row { /* quota_row */
+	struct ar_str quota; /* string */
+	struct ar_opt_num limit; /* num? */
+	struct ar_opt_num used; /* num? */
+	struct ar_str measured; /* string */
+	ar_usec resets_at; /* time? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_quota_row_list {
+	const struct ar_shape_quota_row *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_input_snapshot { /* input_snapshot */
 	struct ar_str input_ref; /* ref? */
 	struct ar_str workspace_id; /* string? */
@@ -4302,6 +4318,7 @@ struct ar_ev_cost_recorded { /* cost.recorded */
 	struct ar_str amount; /* json */
 	struct ar_str currency; /* string? */
 	struct ar_str price_ref; /* ref? */
+	struct ar_opt_int day; /* int? */
 };
 
 struct ar_ev_rate_limit_hit { /* rate_limit.hit */
@@ -6142,6 +6159,14 @@ struct ar_cmd_discard_workspace_out { /* discard_workspace, result */
 	int64_t sequence; /* int */
 };
 
+struct ar_cmd_get_quota_in { /* get_quota, input */
+};
+
+struct ar_cmd_get_quota_out { /* get_quota, result */
+	struct ar_str tenant; /* string */
+	struct ar_shape_quota_row_list quotas; /* array */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -6400,6 +6425,7 @@ extern const struct ar_struct_desc ar_shape_checkpoint_record_desc;
 extern const struct ar_struct_desc ar_shape_file_change_desc;
 extern const struct ar_struct_desc ar_shape_worker_live_desc;
 extern const struct ar_struct_desc ar_shape_session_files_desc;
+extern const struct ar_struct_desc ar_shape_quota_row_desc;
 extern const struct ar_struct_desc ar_shape_input_snapshot_desc;
 extern const struct ar_struct_desc ar_shape_read_model_repair_desc;
 extern const struct ar_struct_desc ar_shape_environment_sandbox_desc;

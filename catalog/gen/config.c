@@ -478,6 +478,27 @@ const struct ar_config_key ar_config_keys[] = {
 };
 const size_t ar_config_key_count = 149;
 
+static const struct ar_config_key tenants_keys[] = {
+	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
+	  offsetof(struct ar_config_tenants, name),
+	  "Name of the tenant; * is every tenant without an entry." },
+	{ "workspaces", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "0", NULL, false, false, false, 0, 100000, NULL, false, false,
+	  offsetof(struct ar_config_tenants, workspaces),
+	  "Most workspaces that are not archived; 0 sets no limit." },
+	{ "processes", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "0", NULL, false, false, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config_tenants, processes),
+	  "Most concurrent processes on this node; 0 sets no limit." },
+	{ "turns", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "0", NULL, false, false, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config_tenants, turns),
+	  "Most turns at work at once on this node, those that wait for a person included; 0 sets no limit." },
+	{ "tokens_per_day", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "0", NULL, false, false, false, 0, 1000000000000, NULL, false, false,
+	  offsetof(struct ar_config_tenants, tokens_per_day),
+	  "Most tokens in one day (UTC), sent and received; 0 sets no limit." },
+	{ "cost_per_day", AR_CONFIG_DECIMAL, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_tenants, cost_per_day),
+	  "Most that model calls may cost in one day (UTC); empty sets no limit." },
+};
+
 static const struct ar_config_key models_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
 	  offsetof(struct ar_config_models, name),
@@ -683,6 +704,9 @@ static const struct ar_config_key certificates_keys[] = {
 };
 
 const struct ar_config_list ar_config_lists[] = {
+	{ "tenants", tenants_keys, 6, sizeof(struct ar_config_tenants),
+	  offsetof(struct ar_config, tenants), offsetof(struct ar_config, tenants_count),
+	  "Quotas of tenants; see docs/tenants.md." },
 	{ "models", models_keys, 14, sizeof(struct ar_config_models),
 	  offsetof(struct ar_config, models), offsetof(struct ar_config, models_count),
 	  "Models that turns may be routed to, in order of preference; without any the section model defines one." },
@@ -705,5 +729,5 @@ const struct ar_config_list ar_config_lists[] = {
 	  offsetof(struct ar_config, certificates), offsetof(struct ar_config, certificates_count),
 	  "Accepted client certificates by subject; TLS has verified them." },
 };
-const size_t ar_config_list_count = 7;
+const size_t ar_config_list_count = 8;
 

@@ -385,6 +385,16 @@ struct ar_config_guard {
 	int64_t repeats;
 };
 
+/* One entry of tenants. */
+struct ar_config_tenants {
+	const char *name;
+	int64_t workspaces;
+	int64_t processes;
+	int64_t turns;
+	int64_t tokens_per_day;
+	int64_t cost_per_day;
+};
+
 /* One entry of models. */
 struct ar_config_models {
 	const char *name;
@@ -510,6 +520,8 @@ struct ar_config {
 	struct ar_config_turn turn;
 	struct ar_config_budget budget;
 	struct ar_config_guard guard;
+	struct ar_config_tenants *tenants;
+	size_t tenants_count;
 	struct ar_config_models *models;
 	size_t models_count;
 	struct ar_config_command_secrets *command_secrets;

@@ -188,6 +188,26 @@ static void read_budget(const struct ar_config_budget *c, struct ar_budget_polic
 	ret->is_asking = c->on_limit == AR_CONFIG_BUDGET_ON_LIMIT_ASK;
 }
 
+static void read_tenants(struct ar_host *r, const struct ar_config *c)
+{
+	struct ar_tenant_quota *quotas = ar_arena_alloc(&r->arena, (c->tenants_count + 1) * sizeof(*quotas));
+
+	for (size_t i = 0; i < c->tenants_count; i++) {
+		const struct ar_config_tenants *t = &c->tenants[i];
+
+		quotas[i] = (struct ar_tenant_quota){
+			.tenant = keep_text(r, t->name),
+			.limits = { [AR_TENANT_WORKSPACES] = t->workspaces,
+				    [AR_TENANT_PROCESSES] = t->processes,
+				    [AR_TENANT_TURNS] = t->turns,
+				    [AR_TENANT_TOKENS] = t->tokens_per_day,
+				    [AR_TENANT_COST] = t->cost_per_day > 0 ? t->cost_per_day : 0 }
+		};
+	}
+	r->policy.tenant_quotas = quotas;
+	r->policy.tenant_quota_count = c->tenants_count;
+}
+
 /* The kinds of system and processor; nothing that identifies the host. */
 static void read_system(struct ar_host *r)
 {
@@ -232,6 +252,7 @@ static void read_policy(struct ar_host *r, const struct ar_config *c)
 		.auto_resume = c->recovery.auto_resume,
 	};
 	read_system(r);
+	read_tenants(r, c);
 	read_budget(&c->budget, &r->policy.budget);
 	r->policy.budget.inactivity_ms = c->turn.inactivity_ms;
 	r->policy.budget.repeats = c->guard.repeats;

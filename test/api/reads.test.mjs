@@ -9,7 +9,7 @@ const NOBODY = `sess_${'0'.repeat(26)}`;
 const BUILT = ['ack_events', 'append_task_progress', 'apply_workspace', 'archive_task', 'archive_workspace', 'cancel_task', 'compact_thread',
 	'complete_task', 'connect_channel', 'create_session', 'create_task', 'create_token', 'create_worker', 'create_workspace', 'diff_checkpoints',
 	'diff_workspace', 'discard_workspace', 'enrol_worker', 'evaluate_permission', 'explain', 'fail_task', 'fork_thread', 'get_artifact',
-	'get_execution_environment', 'get_session', 'get_settings', 'get_task', 'get_thread_read', 'get_tool_inventory', 'get_worker', 'get_workspace',
+	'get_execution_environment', 'get_quota', 'get_session', 'get_settings', 'get_task', 'get_thread_read', 'get_tool_inventory', 'get_worker', 'get_workspace',
 	'inspect_workspace', 'interrupt_turn', 'link_tasks', 'list_actions', 'list_artifacts', 'list_audit', 'list_checkpoints', 'list_sessions',
 	'list_tasks', 'list_tokens', 'list_workers', 'list_workspaces', 'pause_task', 'post_channel_message', 'promote_queued_turn', 'read_output',
 	'reconnect_channel', 'remove_queued_turn', 'remove_worker', 'report_tool_result', 'resolve_permission', 'respond_action', 'restore_checkpoint',

@@ -2,7 +2,7 @@
 // was refused on either. Needs PostgreSQL: tools/run-tests --store postgres.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { newFolder, ok, request, startAgentd, startModel, storeOf, waitFor } from '../lib/runtime.mjs';
+import { newFolder, ok, request, sleep, startAgentd, startModel, storeOf, waitFor } from '../lib/runtime.mjs';
 import { TenantFollower } from './follow_all.mjs';
 import { ask, homeOf, must } from './tenants.mjs';
 
@@ -14,14 +14,14 @@ before(async () => {
 	if (skip) return;
 	const model = await startModel(), env = storeOf(newFolder());
 	nodes = [];
-	for (const name of ['a', 'b']) nodes.push(await startAgentd({ model, env: { ...env, AGENTD_NODE: name }, config: { 'cluster.lease_ms': 1500 } }));
+	for (const name of ['a', 'b']) nodes.push(await startAgentd({ model, env: { ...env, AGENTD_NODE: name }, config: { 'cluster.lease_ms': 1500, tenants: [{ name: 'words', tokens_per_day: 60 }] } }));
 	for (const node of nodes)
 		await waitFor(async () => {
 			const shares = JSON.parse((await request(node, { method: 'GET', path: '/v1/nodes' })).text).nodes.map((n) => n.partitions);
 			return shares.length === 2 && shares.every((n) => n === 512);
 		}, 'a fair share for each');
 	token = {};
-	for (const [name, tenant, scopes] of [['acme', 'acme', ['admin']], ['zeta', 'zeta', ['admin']], ['reader', 'zeta', ['read']]])
+	for (const [name, tenant, scopes] of [['acme', 'acme', ['admin']], ['zeta', 'zeta', ['admin']], ['reader', 'zeta', ['read']], ['words', 'words', ['admin']]])
 		token[name] = (await ok(nodes[0], 'create_token', { tenant, name, scopes })).token;
 	for (const node of nodes)
 		for (const one of Object.values(token)) await waitFor(async () => (await ask(node, one, 'list_sessions', {})).status === 200, 'the token on every node');
@@ -84,4 +84,18 @@ test('OPEN-13 a channel over all sessions is one and the same through any node',
 	await waitFor(async () => (await facts()).some((e) => e.type === 'channel.disconnected'), 'the end of the last stream');
 	assert.deepEqual((await facts()).map((e) => e.type), ['channel.connected', 'channel.connected', 'channel.acked', 'channel.disconnected']);
 	for (const node of nodes) assert.equal((await must(node, token.zeta, 'reconnect_channel', { channelId: 'eye', lastAckedSequence: 0 })).replayMode, 'replay');
+});
+
+test('tokens of a day count over all nodes: what one used is refused by the other', { skip }, async () => {
+	const left = 86400000 - (Date.now() % 86400000);
+	if (left < 60000) await sleep(left + 1000); // the day must not end meanwhile
+	const { sessionId } = await must(nodes[0], token.words, 'submit_turn', { createPolicy: {}, text: '[[tokens 100]]' });
+	await waitFor(async () => (await must(nodes[0], token.words, 'get_session', { sessionId, limit: 200 })).history.events.some((f) => f.type === 'turn.completed'), 'the end of the turn');
+	const used = [];
+	for (const node of nodes) {
+		used.push((await must(node, token.words, 'get_quota', {})).quotas.find((q) => q.quota === 'tokens_per_day').used);
+		const { status, body } = await ask(node, token.words, 'submit_turn', { createPolicy: {}, text: 'more' });
+		assert.deepEqual([status, body.error?.code], [429, 'tenant_quota_exceeded'], JSON.stringify(body));
+	}
+	assert.ok(used[0] > 100 && used[0] === used[1], `${used}`);
 });

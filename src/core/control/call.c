@@ -3,6 +3,7 @@
 #include "control_priv.h"
 #include "mem.h"
 #include "metrics.h"
+#include "quota/creating.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_LIST_CHECKPOINTS] = ar_query_list_checkpoints,
 	[AR_CMD_DIFF_CHECKPOINTS] = ar_query_diff_checkpoints,
 	[AR_CMD_DIFF_WORKSPACE] = ar_query_diff_workspace,
+	[AR_CMD_GET_QUOTA] = ar_query_get_quota,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,
@@ -51,6 +53,7 @@ struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *fo
 				  .placement = placement,
 				  .json = ar_json_parser_new() };
 	ar_list_init(&c->notes);
+	ar_list_init(&c->creating);
 	return c;
 }
 
@@ -129,6 +132,7 @@ static void finish(struct ar_call *c)
 {
 	c->control->held -= c->held;
 	c->held = 0;
+	ar_creating_over(c);
 	c->done(c);
 }
 

@@ -14,6 +14,8 @@ struct ar_call_count {
 	struct ar_metric_series *ok, *durations;
 };
 
+struct ar_creating;
+
 struct ar_control {
 	struct ar_engine *engine;
 	struct ar_follow *follow;
@@ -34,6 +36,7 @@ struct ar_control {
 	struct ar_workers *workers; /* NULL: not known whether any is reached */
 	ar_control_drop_fn *drop_worker; /* NULL: none has a connection */
 	void *drop_arg;
+	struct ar_list creating; /* struct ar_creating (quota/creating.h) */
 	bool is_draining; /* no work is begun any more */
 	size_t held; /* bytes that commands under way, which begin work, have brought */
 	struct ar_list notes; /* struct ar_note (audit.c) that could not be written yet */
@@ -56,6 +59,9 @@ struct ar_call_work {
 	size_t limit;
 	struct ar_str token; /* that a channel gets; shown once, kept nowhere */
 	void *walk; /* of a list that has its own (audit/query_audit.c) */
+	const struct ar_shape_worker_record
+		*worker; /* that is to have the folder of a new workspace; NULL: us */
+	struct ar_creating *creating; /* a workspace of a tenant with a quota of them; NULL: not that */
 	size_t base, size; /* of an output in parts: where this one begins, and all of it */
 
 	struct ar_engine_request write;
@@ -233,6 +239,7 @@ ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessio
 	ar_query_list_tokens, ar_query_rotate_token, ar_query_revoke_token, ar_query_get_settings,
 	ar_query_list_audit, ar_query_list_artifacts, ar_query_get_artifact, ar_query_list_workspaces,
 	ar_query_get_workspace, ar_query_inspect_workspace, ar_query_list_checkpoints,
-	ar_query_diff_checkpoints, ar_query_get_worker, ar_query_list_workers, ar_query_diff_workspace;
+	ar_query_diff_checkpoints, ar_query_get_worker, ar_query_list_workers, ar_query_diff_workspace,
+	ar_query_get_quota;
 
 #endif

@@ -25,6 +25,7 @@
 #include "index_rows.h"
 #include "meter.h"
 #include "process/process_run.h"
+#include "quota/usage.h"
 #include "storage.h"
 
 static void on_append(struct ar_store_op *op);
@@ -202,6 +203,7 @@ void ar_commit_start(struct ar_live *l)
 	prepare(l);
 	l->is_in_flight = true;
 	l->engine->counts.commits++;
+	ar_usage_commit_began(l);
 	c->began = l->engine->o.clock->mono(l->engine->o.clock);
 	AR_FAULT("engine.before_append");
 	ar_store_submit(l->engine->o.store, &c->append.op);
@@ -335,6 +337,7 @@ static void on_append(struct ar_store_op *op)
 	struct ar_mark_before before = ar_mark_enter(l);
 
 	l->engine->counts.commits--;
+	ar_usage_commit_ended(l, op->status == AR_OK);
 	if (op->status == AR_OK)
 		committed(l);
 	else

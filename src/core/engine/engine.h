@@ -200,6 +200,18 @@ struct ar_engine_work {
 
 struct ar_engine_work ar_engine_work(const struct ar_engine *e);
 
+/* What a tenant uses of its quotas now. Exactly one done(), which may come before the call returns. */
+struct ar_engine_usage {
+	struct ar_list node;
+	struct ar_str tenant; /* lives until done() */
+	void (*done)(struct ar_engine_usage *u);
+	/* Result: other_tokens and other_cost are those of all its sessions. Without a limit of one kind
+	 * it is not counted. */
+	struct ar_tenant_usage usage;
+};
+
+void ar_engine_usage(struct ar_engine *e, struct ar_engine_usage *u);
+
 struct ar_checkpoints *ar_engine_checkpoints(const struct ar_engine *e); /* those of the options */
 struct ar_metrics *ar_engine_metrics(const struct ar_engine *e); /* those of the options */
 ar_usec ar_engine_now(const struct ar_engine *e); /* monotonic, by its clock */

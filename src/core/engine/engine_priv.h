@@ -8,6 +8,8 @@
 #include "request/turnstile.h"
 #include "toolbox.h"
 
+struct ar_tenant_count; /* quota/usage.c */
+
 /* The one batch of a session that is in flight. */
 struct ar_commit {
 	struct ar_arena arena;
@@ -85,6 +87,12 @@ struct ar_live {
 	size_t timers; /* running */
 	size_t busy; /* store operations of its steps in flight */
 	bool is_scanned; /* the start-up scan counts it */
+	struct ar_tenant_count
+		*usage; /* of its tenant (quota/usage.c); NULL: without quotas, or not known yet */
+	struct ar_list held; /* in the list of those that wait for it, or alone */
+	int64_t turns_counted, processes_counted; /* there, for this session */
+	struct ar_day_spent day_counted; /* the same, or found in the store */
+	bool is_day_counted;
 };
 
 struct ar_receipt_cache_entry {
@@ -140,6 +148,7 @@ struct ar_engine {
 	struct ar_upkeep upkeep;
 	struct ar_map workers; /* id -> struct ar_worker_entry, of workers that sessions here use */
 	struct ar_map at_workers; /* session key -> struct ar_at_worker, with open work at one of them */
+	struct ar_map usage; /* tenant -> struct ar_tenant_count */
 	bool is_scanning;
 	bool has_scan_failed; /* by the store; some sessions with open work may not have been seen */
 	bool is_stopping;

@@ -2,6 +2,7 @@
 #include "action/action.h"
 #include "engine_priv.h"
 #include "process/process_run.h"
+#include "quota/usage.h"
 
 #include <string.h>
 
@@ -33,6 +34,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str session_key)
 	ar_list_init(&l->idle);
 	ar_list_init(&l->working);
 	ar_list_init(&l->unrecovered);
+	ar_list_init(&l->held);
 	ar_list_init(&l->recovery_again.node);
 	ar_map_put(&e->sessions, ar_live_session_key(l), l);
 	e->counts.sessions++;
@@ -59,6 +61,7 @@ static void live_free(struct ar_live *l)
 	struct ar_engine *e = l->engine;
 
 	ar_live_wake(l);
+	ar_usage_dropped(l);
 	ar_mark_work(l, false);
 	ar_processes_drop(l);
 	ar_steps_drop(l);
@@ -169,6 +172,7 @@ void ar_engine_free(struct ar_engine *e)
 	}
 	ar_map_fini(&e->sessions);
 	ar_worker_watch_fini(e);
+	ar_usage_fini(e);
 	ar_turnstile_fini(&e->turnstile);
 	ar_receipts_fini(e);
 	ar_store_op_fini(&e->scan.op);

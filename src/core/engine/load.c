@@ -4,6 +4,7 @@
 #include "funnel.h"
 #include "index_rows.h"
 #include "request/messages.h"
+#include "quota/usage.h"
 #include "storage.h"
 
 static enum ar_status apply_line(struct ar_live *l, struct ar_str line, struct ar_arena *arena,
@@ -119,6 +120,7 @@ void ar_live_begin(struct ar_live *l)
 	ar_session_init(&l->state, ar_live_session_key(l), l->engine->member_json);
 	l->load_number = ++l->engine->loads;
 	l->is_loaded = l->is_owned = true;
+	ar_usage_loaded(l);
 }
 
 /* There is no such session: only requests that may create one go on. */
@@ -184,6 +186,7 @@ static void on_load(struct ar_store_op *op)
 		ar_live_forget(l);
 		not_read(l, AR_E_CORRUPT, err.msg);
 	} else {
+		ar_usage_loaded(l);
 		keep_saved(l);
 		is_back = true;
 	}

@@ -22,6 +22,7 @@
  * input while the pump runs only extends the loop. Owner: the loop thread. */
 #include "engine_priv.h"
 #include "process/process_run.h"
+#include "quota/usage.h"
 #include "fault.h"
 #include "funnel.h"
 #include "storage.h"
@@ -177,6 +178,7 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 	r->input.policy = e->o.policy;
 	r->input.worker = ar_worker_status_for(e, &l->state);
 	add_standing(l, r);
+	ar_usage_fill(l, &r->input);
 	r->input.missing =
 		(struct ar_missing){ l->contents.missing, l->contents.missing_count, l->contents.is_known };
 	AR_FAULT("engine.before_decide");
@@ -185,6 +187,7 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 		contradict(l, r);
 		return;
 	}
+	ar_usage_changed(l);
 	if (r->input.step == 0 || (rc == AR_OK && c->decision.event_count > 0))
 		l->skew = skew;
 	if (rc != AR_OK && r->has_receipt) {
@@ -231,6 +234,8 @@ static bool pump_once(struct ar_live *l)
 	}
 	if (is_shown(l))
 		show_to_views(l);
+	if (ar_usage_hold(l))
+		return false;
 	node = ar_list_pop(&l->inbox);
 	if (node)
 		decide(l, AR_CONTAINER_OF(node, struct ar_engine_request, node));

@@ -6,6 +6,7 @@
 #include "channel/channel.h"
 #include "fault.h"
 #include "metrics.h"
+#include "quota/usage.h"
 
 #include <string.h>
 
@@ -53,6 +54,7 @@ static void scan_over(struct ar_engine *e)
 	} else if (ar_partition_any(&e->scan_later)) {
 		scan_begin(e);
 	}
+	ar_usage_recovered(e);
 }
 
 static void scan_settled(struct ar_engine *e)

@@ -127,6 +127,19 @@ static void write_spent(const struct ar_session *s, struct ar_jw *w)
 	ar_arena_fini(&a);
 }
 
+/* What counts for quotas of the tenant; read again after a restart (core/engine/quota). */
+static void write_day(const struct ar_session *s, struct ar_jw *w)
+{
+	if (!s->day.number.set)
+		return;
+	ar_jw_key(w, "usageDay");
+	ar_jw_open(w);
+	ar_jw_mint(w, "day", s->day.number.v);
+	ar_jw_mint(w, "tokens", s->day.tokens.v);
+	ar_jw_mint(w, "costNano", s->day.cost.v);
+	ar_jw_close(w);
+}
+
 void ar_projection_shell(const struct ar_session *s, struct ar_jw *w)
 {
 	size_t queued = 0;
@@ -142,6 +155,7 @@ void ar_projection_shell(const struct ar_session *s, struct ar_jw *w)
 	ar_jw_mint(w, "queuedTurns", (int64_t)queued);
 	ar_jw_mint(w, "turns", s->counters.task - s->declared_count.v);
 	write_spent(s, w);
+	write_day(s, w);
 	ar_jw_mtime(w, "createdAt", s->created);
 	ar_jw_mtime(w, "updatedAt", s->updated);
 	ar_jw_mint(w, "asOfSequence", (int64_t)s->head);

@@ -179,6 +179,15 @@ struct ar_input_command {
 	struct ar_str items_digest; /* update_workspace with trust: of the items as they are now */
 };
 
+/* What the tenant of the session uses of its quotas, for those that it has; the engine's to fill. */
+struct ar_tenant_usage {
+	int64_t turns, processes; /* at work on this node, those of the session included */
+	int64_t day; /* that is counted now, in days since 1970-01-01 (UTC) */
+	int64_t other_tokens, other_cost; /* of that day, by all other sessions of the tenant */
+	bool is_work_unread,
+		is_day_unread; /* not all of it could be read: what is counted may be too little */
+};
+
 struct ar_input {
 	enum ar_input_kind kind;
 	ar_usec now;
@@ -190,6 +199,7 @@ struct ar_input {
 	struct ar_str tenant; /* whose session it would be; absent: AR_TENANT_LOCAL */
 	/* The worker that has the session's workspace, as it is now; state 0: none, or not known */
 	struct ar_worker_status worker;
+	struct ar_tenant_usage usage; /* of that tenant, or of the one whose session it is */
 	union { /* by kind */
 		struct ar_input_command command;
 		struct {

@@ -47,6 +47,21 @@ struct ar_budget_policy {
 	bool is_asking; /* a used-up budget is put to a person; otherwise it ends the turn */
 };
 
+/* What all sessions of a tenant together are limited in. */
+enum ar_tenant_limit {
+	AR_TENANT_WORKSPACES, /* not archived */
+	AR_TENANT_PROCESSES, /* at once, on this node */
+	AR_TENANT_TURNS, /* the same */
+	AR_TENANT_TOKENS, /* in one day (UTC) */
+	AR_TENANT_COST, /* the same; billionths */
+	AR_TENANT_LIMITS
+};
+
+struct ar_tenant_quota {
+	struct ar_str tenant; /* a name, or AR_TENANT_ANY (quota/quota.h) */
+	int64_t limits[AR_TENANT_LIMITS]; /* 0: none */
+};
+
 /* What the operator decided; constant while a decision is made. */
 struct ar_policy {
 	struct ar_str runtime_id;
@@ -97,6 +112,8 @@ struct ar_policy {
 	int64_t escalate_ms; /* after which another audience is told of it; 0: none is */
 	struct ar_str escalate_to; /* that audience */
 	bool inspects_workspaces; /* what the files of a trusted workspace bring can be had */
+	const struct ar_tenant_quota *tenant_quotas;
+	size_t tenant_quota_count;
 };
 
 struct ar_content {

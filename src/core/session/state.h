@@ -115,6 +115,12 @@ struct ar_totals {
 	int64_t lost; /* kept for versions that read it; how many are lost now is counted from their status */
 };
 
+/* What model calls of one day (UTC) used, for the quotas of the tenant; of the newest day that has any. */
+struct ar_day_spent {
+	struct ar_opt_int number; /* days since 1970-01-01; not set: none was counted */
+	struct ar_opt_int tokens, cost; /* sent and received; billionths */
+};
+
 struct ar_session {
 	struct ar_arena arena;
 	struct ar_json_parser *json; /* borrowed, for member objects of payloads */
@@ -129,6 +135,7 @@ struct ar_session {
 	struct ar_budget budget;
 	struct ar_spent spent;
 	struct ar_str currency; /* of what was spent */
+	struct ar_day_spent day;
 	struct ar_vec throttles; /* struct ar_throttle, one per model */
 	struct ar_vec threads; /* struct ar_thread */
 	struct ar_vec actions; /* struct ar_action (action/): all pending, the newest settled */

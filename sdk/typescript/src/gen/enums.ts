@@ -213,6 +213,21 @@ export interface Usage {
   [extra: string]: unknown;
 }
 
+/** A quota of a tenant. */
+export interface QuotaRow {
+  /** Which one, as in the settings. */
+  quota: string;
+  /** The most; absent: no limit. */
+  limit?: number;
+  /** How much is used; absent: without a limit it is not counted, or it cannot be read now. */
+  used?: number;
+  /** What is counted, and where. */
+  measured: string;
+  /** When it starts again; absent: it does not, what ends makes room. */
+  resetsAt?: string;
+  [extra: string]: unknown;
+}
+
 /** What decides on another attempt. */
 export interface RetryPolicy {
   /** Most attempts. */

@@ -265,7 +265,9 @@ export type ErrorCode =
   /** The worker was removed; use another. */
   | "worker_removed"
   /** The session works in the folder of its workspace itself, or has none: there is nothing to apply or discard. */
-  | "workspace_shared";
+  | "workspace_shared"
+  /** A quota of the tenant is used up; the message names it. Wait until something ends or the day (UTC) is over, or ask the operator for more. */
+  | "tenant_quota_exceeded";
 
 /** Whether the same call may succeed later, and the status that HTTP gives it, by code. */
 export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; readonly retryable: boolean } } = {
@@ -401,4 +403,5 @@ export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; reado
   worker_not_found: { http: 404, retryable: false },
   worker_removed: { http: 409, retryable: false },
   workspace_shared: { http: 409, retryable: false },
+  tenant_quota_exceeded: { http: 429, retryable: true },
 };

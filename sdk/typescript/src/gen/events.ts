@@ -1594,6 +1594,8 @@ export interface CostRecordedPayload {
   currency?: string;
   /** Price list that was used. */
   priceRef?: string;
+  /** Day (UTC) whose quotas it counts for, in days since 1970-01-01. */
+  day?: number;
   [extra: string]: unknown;
 }
 

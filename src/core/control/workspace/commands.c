@@ -2,6 +2,7 @@
  * any other, after the folder of a new one was looked at or made; a list comes out of the index. One of
  * another tenant is as if it did not exist. Owner: the loop thread. */
 #include "control_priv.h"
+#include "quota/creating.h"
 #include "tenant.h"
 #include "workspace/workspace.h"
 
@@ -70,15 +71,12 @@ static void on_folder(struct ar_folder_request *r)
 	ar_call_send(c);
 }
 
-void ar_workspace_make(struct ar_call *c, const struct ar_shape_worker_record *worker)
+static void make_folder(struct ar_call *c)
 {
 	const struct ar_cmd_create_workspace_in *in = c->input;
+	const struct ar_shape_worker_record *worker = c->work->worker;
 	struct ar_workspace_making *m = ar_arena_alloc(&c->arena, sizeof(*m));
 
-	if (!c->control->find_folder) {
-		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "this runtime has no folders for workspaces");
-		return;
-	}
 	m->call = c;
 	m->folder.worker = worker;
 	if (worker && worker->status != AR_WORKER_RECORD_STATUS_ACTIVE) {
@@ -95,6 +93,16 @@ void ar_workspace_make(struct ar_call *c, const struct ar_shape_worker_record *w
 						 .arena = &c->arena,
 						 .done = on_folder };
 	c->control->find_folder(c->control->folder_arg, &m->request);
+}
+
+void ar_workspace_make(struct ar_call *c, const struct ar_shape_worker_record *worker)
+{
+	if (!c->control->find_folder) {
+		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "this runtime has no folders for workspaces");
+		return;
+	}
+	c->work->worker = worker;
+	ar_creating_check(c, make_folder);
 }
 
 static void create(struct ar_call *c)

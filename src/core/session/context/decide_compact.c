@@ -7,6 +7,7 @@
 #include "artifact/artifact.h"
 #include "context/compact.h"
 #include "limits/limits.h"
+#include "quota/quota.h"
 
 #define STARTS_MAX 3 /* automatic compactions of one turn, */
 #define FAILURES_MAX 2 /* and how many of them may fail */
@@ -428,6 +429,8 @@ enum ar_status ar_decide_compact_thread(struct ar_decision *d, struct ar_error *
 		if (!ar_compact_plan(&c, false, &p))
 			return ar_refuse(err, AR_ERR_NOTHING_TO_COMPACT,
 					 "thread %.*s is too short to be compacted", AR_STR_ARG(t->id));
+		if (ar_tenant_check_turn(d, false, err) != AR_OK)
+			return AR_E_REFUSED;
 		turn = submit(&c, &p);
 		ar_decide_start(d, turn);
 	}

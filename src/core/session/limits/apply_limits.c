@@ -149,6 +149,18 @@ static int64_t amount_of(struct ar_session *s, const struct ar_ev_cost_recorded 
 	return ar_str_eq(s->currency, p->currency) ? amount : AR_MONEY_UNKNOWN;
 }
 
+/* The newest day only. A clock that was set back does not bring the day before back. */
+static void count_day(struct ar_day_spent *day, const struct ar_ev_cost_recorded *p, int64_t amount)
+{
+	if (!p->day.set)
+		return;
+	if (!day->number.set || p->day.v > day->number.v)
+		*day = (struct ar_day_spent){ AR_OPT_INT(p->day.v), AR_OPT_INT(0), AR_OPT_INT(0) };
+	day->tokens.v += p->input_tokens + p->output_tokens;
+	if (amount != AR_MONEY_UNKNOWN)
+		day->cost.v += amount;
+}
+
 enum ar_status ar_apply_cost_recorded(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_cost_recorded *p = PAYLOAD(e, cost_recorded);
@@ -160,6 +172,7 @@ enum ar_status ar_apply_cost_recorded(struct ar_session *s, const struct ar_even
 		return ar_apply_unknown(err, e, "turn");
 	spend(&turn->spent, p, amount);
 	spend(&s->spent, p, amount);
+	count_day(&s->day, p, amount);
 	return AR_OK;
 }
 

@@ -2,6 +2,7 @@
  * can know is "unknown", never a guess. Pure. */
 #include "limits/limits.h"
 #include "provider.h"
+#include "quota/quota.h"
 
 #define BYTES_PER_TOKEN 4 /* of text, about: the estimate says what it stands on */
 
@@ -58,5 +59,6 @@ void ar_limits_record(struct ar_decision *d, struct ar_turn *turn, const struct 
 						      .output_tokens = counted(end->output_tokens),
 						      .cached_tokens = counted(end->cached_tokens),
 						      .amount = amount_of(d, amount),
-						      .currency = currency_of(entry, amount) });
+						      .currency = currency_of(entry, amount),
+						      .day = AR_OPT_INT(ar_day_of(d->input->now)) });
 }

@@ -6,6 +6,7 @@
 #include "identity.h"
 #include "limits/limits.h"
 #include "provider.h"
+#include "quota/quota.h"
 
 static const int outcome_word[] = {
 	[0] = AR_MODEL_FAILED_OUTCOME_INTERRUPTED, /* the runtime stopped */
@@ -95,7 +96,7 @@ void ar_decide_ask_model(struct ar_decision *d, struct ar_turn *turn, int64_t at
 	struct ar_conversation c = ar_conversation_of(d, ar_decide_thread(d, turn), turn);
 	struct ar_choice choice;
 
-	if (ar_decide_compact_for_budget(&c, turn) == AR_HELD)
+	if (ar_tenant_claim(d, turn) == AR_HELD || ar_decide_compact_for_budget(&c, turn) == AR_HELD)
 		return;
 	/* A summary that is made to save tokens was found to fit before it was begun. */
 	if (ar_budget_claim(d, turn,

@@ -2,6 +2,7 @@
  * facts before it does; what it reports becomes a fact once, by the numbers of its host; its end
  * is one fact. Pure: the running itself is an effect. */
 #include "process/record.h"
+#include "quota/quota.h"
 #include "tool/calls.h"
 
 #define DETAIL_MAX 4096
@@ -72,6 +73,8 @@ enum ar_status ar_decide_process_ready(struct ar_decision *d, struct ar_error *e
 		let_go(d, known->call, known->id);
 		return AR_OK;
 	}
+	if (ar_tenant_claim_process(d, turn, call) == AR_HELD)
+		return AR_OK;
 	ids = ar_ids_call(d, turn, call);
 	ids.at[AR_SCOPE_PROCESS] = ar_decide_mint(d, "proc", &d->counters.process.v);
 	sandbox = ar_decide_boundary(d, &ids,

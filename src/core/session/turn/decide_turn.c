@@ -3,6 +3,7 @@
 #include "limits/budget.h"
 #include "limits/limits.h"
 #include "hook/hooks.h"
+#include "quota/quota.h"
 #include "task/task.h"
 #include "tenant.h"
 
@@ -459,6 +460,8 @@ enum ar_status ar_decide_check_turn(struct ar_decision *d, const struct ar_cmd_s
 	if (check_turn(d, in, &n.input, err) != AR_OK || choose_thread(d, in, &n.thread, err) != AR_OK)
 		return AR_E_REFUSED;
 	n.is_queued = n.thread && (!ar_str_absent(n.thread->active_turn) || n.thread->queue.count > 0);
+	if (ar_tenant_check_turn(d, n.is_queued, err) != AR_OK)
+		return AR_E_REFUSED;
 	if (n.is_queued && check_busy(d, n.busy, n.thread, err) != AR_OK)
 		return AR_E_REFUSED;
 	*ret = n;
