@@ -197,6 +197,15 @@ test('docs/tenants.md: the facts of all sessions', async (t) => {
 	assert.doesNotMatch(out, /"type":"session.created"/);
 });
 
+test('docs/tenants.md: the quotas of the tenant', async (t) => {
+	const { rt } = await world({ config: { tenants: [{ name: '*', turns: 2 }] } });
+	t.after(() => rt.stop());
+	const out = await bash(block('docs/tenants.md', 'quota'), { HOME: newFolder(), AGENTD_SOCKET: rt.socket });
+	assert.match(out, /^tenant local$[^]*^turns +2 +0 {2}turns that have begun/m);
+	assert.match(out, /^tokens_per_day +none +- .*; resets at \d{4}-\d\d-\d\dT00:00:00/m);
+	assert.match(out, /"quota": ?"cost_per_day"/);
+});
+
 test('docs/guide/tools.md: a workspace, and what a turn has', async (t) => {
 	const model = await startModel();
 	const home = newFolder();
