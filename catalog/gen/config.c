@@ -560,6 +560,12 @@ static const struct ar_config_key command_secrets_keys[] = {
 	{ "commands", AR_CONFIG_STRINGS, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_command_secrets, commands),
 	  "First words of the commands that get it; if none is named, every command does." },
+	{ "tenants", AR_CONFIG_STRINGS, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_command_secrets, tenants),
+	  "Tenants whose commands get it; * is all of them. If none is named, the tenant local, and all that share tools.workspace." },
+	{ "workspace", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_command_secrets, workspace),
+	  "Workspace whose commands get it: its id, or the path of its folder, absolute and without links; empty is any." },
 };
 
 static const struct ar_config_key mcp_servers_keys[] = {
@@ -602,6 +608,12 @@ static const struct ar_config_key mcp_servers_keys[] = {
 	{ "trust_annotations", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "false", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_mcp_servers, trust_annotations),
 	  "Trusts the annotations of its tools: read-only, destructive, idempotent. Without it every call asks." },
+	{ "tenants", AR_CONFIG_STRINGS, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_mcp_servers, tenants),
+	  "Tenants whose sessions get its tools; * is all of them. If none is named, those that may use tools.workspace, or all if it is not set." },
+	{ "workspace", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_mcp_servers, workspace),
+	  "Workspace whose sessions get its tools: its id, or the path of its folder, absolute and without links; empty is any." },
 };
 
 static const struct ar_config_key http_tools_keys[] = {
@@ -635,6 +647,12 @@ static const struct ar_config_key http_tools_keys[] = {
 	{ "idempotent", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "false", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_http_tools, idempotent),
 	  "Declares that calling it twice has the effect of one call." },
+	{ "tenants", AR_CONFIG_STRINGS, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_http_tools, tenants),
+	  "Tenants whose sessions get it; * is all of them. If none is named, those that may use tools.workspace, or all if it is not set." },
+	{ "workspace", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_http_tools, workspace),
+	  "Workspace whose sessions get it: its id, or the path of its folder, absolute and without links; empty is any." },
 };
 
 static const struct ar_config_key hooks_keys[] = {
@@ -659,6 +677,12 @@ static const struct ar_config_key hooks_keys[] = {
 	{ "on_failure", AR_CONFIG_ENUM, AR_CONFIG_UNIT_NONE, "auto", NULL, false, false, false, 0, 0, ar_values_hooks_on_failure, false, false,
 	  offsetof(struct ar_config_hooks, on_failure),
 	  "Whether the turn continues if it fails; auto is closed at pre_tool_use and permission_request and open elsewhere." },
+	{ "tenants", AR_CONFIG_STRINGS, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_hooks, tenants),
+	  "Tenants for whose sessions it is called; * is all of them. If none is named, all." },
+	{ "workspace", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_hooks, workspace),
+	  "Workspace for whose sessions it is called: its id, or the path of its folder, absolute and without links; empty is any." },
 };
 
 static const struct ar_config_key permission_rules_keys[] = {
@@ -710,16 +734,16 @@ const struct ar_config_list ar_config_lists[] = {
 	{ "models", models_keys, 14, sizeof(struct ar_config_models),
 	  offsetof(struct ar_config, models), offsetof(struct ar_config, models_count),
 	  "Models that turns may be routed to, in order of preference; without any the section model defines one." },
-	{ "command_secrets", command_secrets_keys, 5, sizeof(struct ar_config_command_secrets),
+	{ "command_secrets", command_secrets_keys, 7, sizeof(struct ar_config_command_secrets),
 	  offsetof(struct ar_config, command_secrets), offsetof(struct ar_config, command_secrets_count),
 	  "Secrets for commands that are in no environment, command line or file." },
-	{ "mcp_servers", mcp_servers_keys, 13, sizeof(struct ar_config_mcp_servers),
+	{ "mcp_servers", mcp_servers_keys, 15, sizeof(struct ar_config_mcp_servers),
 	  offsetof(struct ar_config, mcp_servers), offsetof(struct ar_config, mcp_servers_count),
 	  "MCP servers whose tools turns may call." },
-	{ "http_tools", http_tools_keys, 10, sizeof(struct ar_config_http_tools),
+	{ "http_tools", http_tools_keys, 12, sizeof(struct ar_config_http_tools),
 	  offsetof(struct ar_config, http_tools), offsetof(struct ar_config, http_tools_count),
 	  "Tools that are one HTTP request each." },
-	{ "hooks", hooks_keys, 7, sizeof(struct ar_config_hooks),
+	{ "hooks", hooks_keys, 9, sizeof(struct ar_config_hooks),
 	  offsetof(struct ar_config, hooks), offsetof(struct ar_config, hooks_count),
 	  "Programs and HTTP endpoints that are called at fixed points of a turn." },
 	{ "permission_rules", permission_rules_keys, 9, sizeof(struct ar_config_permission_rules),

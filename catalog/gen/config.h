@@ -420,6 +420,8 @@ struct ar_config_command_secrets {
 	int give;
 	struct ar_config_strings hosts;
 	struct ar_config_strings commands;
+	struct ar_config_strings tenants;
+	const char *workspace;
 };
 
 /* One entry of mcp_servers. */
@@ -437,6 +439,8 @@ struct ar_config_mcp_servers {
 	int64_t call_timeout_ms;
 	struct ar_config_strings tools;
 	bool trust_annotations;
+	struct ar_config_strings tenants;
+	const char *workspace;
 };
 
 /* One entry of http_tools. */
@@ -451,6 +455,8 @@ struct ar_config_http_tools {
 	bool read_only;
 	bool destructive;
 	bool idempotent;
+	struct ar_config_strings tenants;
+	const char *workspace;
 };
 
 /* One entry of hooks. */
@@ -462,6 +468,8 @@ struct ar_config_hooks {
 	const char *url;
 	int64_t timeout_ms;
 	int on_failure;
+	struct ar_config_strings tenants;
+	const char *workspace;
 };
 
 /* One entry of permission_rules. */

@@ -1,5 +1,6 @@
 /* See host.h. Threads: this loop owns everything but the store's writer and reader threads, which hand
  * finished operations back through one wake-up. */
+#include "audience.h"
 #include "blob_s3.h"
 #include "file_lock.h"
 #include "hook_runner.h"
@@ -299,9 +300,11 @@ static void open_workers(struct ar_host *r, const struct ar_config *c)
 static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
+	const char *list;
 
 	read_policy(r, c);
-	if (ar_instruction_file_open(r->loop, c, r->redactor, &r->policy, &r->instructions, err) != AR_OK)
+	if (ar_host_audiences_read(c, &r->arena, r->hooks.rules, &r->policy, &list, err) != AR_OK ||
+	    ar_instruction_file_open(r->loop, c, r->redactor, &r->policy, &r->instructions, err) != AR_OK)
 		return err->status;
 	if (r->hooks.count > 0)
 		r->hook_runner = ar_hook_runner_open(r->loop);

@@ -31,8 +31,9 @@ struct ar_process_spec {
 	enum ar_sandbox_profile profile;
 	struct ar_str session_id, call_id, workspace;
 	struct ar_str worker; /* wk_..., that has the workspace; absent: this machine */
-	/* Of a tenant that variables and secrets of the host are not for: it gets none of them */
+	/* Of a tenant that variables of the host are not for: it gets none of them */
 	bool is_apart;
+	uint64_t withheld; /* secrets of the settings that are not for it, a bit for each by its place */
 	struct ar_str command; /* for people: what the model wrote; secrets are masked by the owner */
 	struct ar_str justification; /* may be absent */
 };

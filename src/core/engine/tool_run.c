@@ -284,6 +284,7 @@ static void on_process(struct ar_tool_call *c, const struct ar_process_spec *wan
 	spec.workspace = c->workspace;
 	spec.worker = c->worker;
 	spec.is_apart = ar_session_is_apart(&r->live->state, r->live->engine->o.policy);
+	spec.withheld = ar_session_withheld(&r->live->state, r->live->engine->o.policy);
 	r->is_without_host = !r->live->engine->o.processes;
 	ar_process_launch(r->live, r->id, &spec);
 }

@@ -29,12 +29,26 @@ enum ar_hook_on_failure {
 	AR_HOOK_FAIL_CLOSED,
 };
 
+/* For which sessions an entry of the settings is. */
+struct ar_audience {
+	struct ar_texts tenants; /* names, or "*" for all; none: as it is for entries of this kind */
+	struct ar_str workspace; /* ws_..., or the path of its folder; empty: any, and none */
+};
+
+/* An entry whose tools are not for everybody. */
+struct ar_tool_entry {
+	struct ar_str name; /* of the server, or of the tool itself */
+	enum ar_tool_owner owner; /* AR_TOOL_MCP: the server; AR_TOOL_CONNECTOR: the tool */
+	struct ar_audience audience;
+};
+
 struct ar_hook_rule {
 	struct ar_str name; /* unique; facts call it handlerRef */
 	struct ar_str tool; /* pattern of the names of tools, with * and ?; empty: all */
 	int point; /* enum ar_hook_started_hook_point */
 	int64_t timeout_ms;
 	enum ar_hook_on_failure on_failure;
+	struct ar_audience audience; /* without tenants: all */
 };
 
 /* Budgets of each turn and each session; 0 sets no limit. Money in billionths. */
@@ -114,6 +128,10 @@ struct ar_policy {
 	bool inspects_workspaces; /* what the files of a trusted workspace bring can be had */
 	const struct ar_tenant_quota *tenant_quotas;
 	size_t tenant_quota_count;
+	const struct ar_tool_entry *tool_entries; /* without tenants: those that tools.workspace is for */
+	size_t tool_entry_count;
+	const struct ar_audience *secrets; /* of command_secrets, in their order; the same */
+	size_t secret_count;
 };
 
 struct ar_content {
@@ -159,6 +177,13 @@ bool ar_session_is_admitted(const struct ar_session *s, const struct ar_policy *
 /* Whether the session is of a tenant that variables, secrets and rights of the host are not for: those
  * are AR_TENANT_LOCAL's, unless the operator shares tools.workspace. */
 bool ar_session_is_apart(const struct ar_session *s, const struct ar_policy *policy);
+
+/* Whether the session is one of those that the entry is for; `otherwise`: if the entry names no tenants. */
+bool ar_session_is_among(const struct ar_session *s, const struct ar_policy *policy,
+			 const struct ar_audience *audience, bool otherwise);
+
+/* The secrets of commands that are not for the session, a bit for each by its place in the settings. */
+uint64_t ar_session_withheld(const struct ar_session *s, const struct ar_policy *policy);
 
 /* Whether the tool is one of the session's: what works in a folder needs one, and everything else belongs
  * to the host, as tools.workspace does. */

@@ -273,10 +273,10 @@ static enum ar_status settle_secrets(struct settling *t)
 {
 	enum ar_status rc;
 
-	if (ar_str_empty(t->spec->command) || t->spec->is_apart)
+	if (ar_str_empty(t->spec->command))
 		return AR_OK;
-	rc = ar_command_secrets_apply(&t->s->secrets, t->spec->command,
-				      t->profile->network == AR_PLAN_NET_PROXY, &t->env, &t->given, t->err);
+	rc = ar_command_secrets_apply(&t->s->secrets, t->spec, t->profile->network == AR_PLAN_NET_PROXY,
+				      &t->env, &t->given, t->err);
 	t->plan->env_count = t->env.count;
 	t->plan->given = (uint32_t)t->given.count;
 	return rc;

@@ -1,5 +1,6 @@
 /* See check.h. Where starting has a check of its own, that one is asked. */
 #include "settings/check.h"
+#include "audience.h"
 #include "hooks.h"
 #include "http_tools.h"
 #include "loopback.h"
@@ -144,6 +145,19 @@ static enum ar_status check_rules(const struct ar_config *c, struct ar_error *er
 	return AR_OK;
 }
 
+static void check_audiences(struct ar_settings *s)
+{
+	const struct ar_config *c = &s->config;
+	struct ar_arena *a = s->problems.arena;
+	struct ar_hook_rule *rules = ar_arena_alloc(a, (c->hooks_count + 1) * sizeof(*rules));
+	struct ar_policy policy = { 0 };
+	struct ar_error err = { 0 };
+	const char *list = NULL;
+
+	if (ar_host_audiences_read(c, a, rules, &policy, &list, &err) != AR_OK)
+		check_entries(s, list, err.status, &err);
+}
+
 /* They are opened on a loop that never waits for anybody. */
 static void check_lists(struct ar_settings *s)
 {
@@ -162,6 +176,7 @@ static void check_lists(struct ar_settings *s)
 	check_entries(s, "mcp_servers", ar_mcp_tools_check(c, &err), &err);
 	check_entries(s, "permission_rules", check_rules(c, &err), &err);
 	check_entries(s, "hooks", ar_host_hooks_read(c, a, &hooks, &err), &err);
+	check_audiences(s);
 	if (ar_secrets_load(c, &redactor, &err) != AR_OK)
 		refuse(s, "redact.literals", err.msg);
 	for (size_t i = 0; redactor && i < s->problems.count; i++)

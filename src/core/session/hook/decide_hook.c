@@ -25,7 +25,9 @@ static const struct ar_hook_rule *next_rule(const struct ar_decision *d, const s
 	for (size_t i = 0; i < policy->hook_count; i++) {
 		const struct ar_hook_rule *rule = &policy->hooks[i];
 
-		if (is_for(rule, call, point) && (!chain || !ar_texts_have(chain->done, rule->name)))
+		if (is_for(rule, call, point) &&
+		    ar_session_is_among(d->session, policy, &rule->audience, true) &&
+		    (!chain || !ar_texts_have(chain->done, rule->name)))
 			return rule;
 	}
 	return NULL;

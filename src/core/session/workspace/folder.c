@@ -45,9 +45,92 @@ struct ar_str ar_decide_folder(const struct ar_decision *d)
 	return admits(d->input->policy, d->input->tenant) ? d->input->policy->workspace : AR_STR_NONE;
 }
 
-static bool is_usable(const struct ar_tool *tool, struct ar_str folder, bool is_admitted)
+/* ---- whom entries of the settings are for ---- */
+
+/* A session that is there, or is about to be made. */
+struct member {
+	struct ar_str tenant, folder;
+	struct ar_str workspace; /* ws_...; absent: none of its own */
+};
+
+static struct member member_of(const struct ar_session *s, const struct ar_policy *policy)
 {
-	return tool->works_in_folder ? !ar_str_empty(folder) : is_admitted;
+	return (struct member){ .tenant = ar_session_tenant(s),
+				.folder = ar_session_folder(s, policy),
+				.workspace = s->bound ? s->bound->workspace_id : AR_STR_NONE };
+}
+
+static struct member member_decided(const struct ar_decision *d)
+{
+	const struct ar_shape_workspace_record *w = ar_decide_workspace(d);
+
+	if (d->session->head > 0)
+		return member_of(d->session, d->input->policy);
+	return (struct member){ .tenant = ar_str_absent(d->input->tenant) ? AR_STR(AR_TENANT_LOCAL)
+									  : d->input->tenant,
+				.folder = ar_decide_folder(d),
+				.workspace = w ? w->workspace_id : AR_STR_NONE };
+}
+
+/* A path names the workspace that this tenant has there, wherever the session works. */
+static bool is_in_workspace(const struct member *m, struct ar_str workspace)
+{
+	char key[AR_SESSION_KEY_LEN];
+
+	if (ar_str_empty(workspace))
+		return true;
+	if (!ar_str_starts(workspace, AR_STR("/")))
+		return ar_str_eq(m->workspace, workspace);
+	if (ar_str_absent(m->workspace))
+		return ar_str_eq(m->folder, workspace);
+	ar_workspace_key(m->tenant, workspace, key);
+	return ar_str_eq(ar_workspace_key_in(m->workspace), (struct ar_str){ key, sizeof(key) });
+}
+
+static bool is_among(const struct member *m, const struct ar_audience *a, bool otherwise)
+{
+	bool is_named = ar_texts_have(a->tenants, m->tenant) || ar_texts_have(a->tenants, AR_STR("*"));
+
+	return (a->tenants.count > 0 ? is_named : otherwise) && is_in_workspace(m, a->workspace);
+}
+
+bool ar_session_is_among(const struct ar_session *s, const struct ar_policy *policy,
+			 const struct ar_audience *audience, bool otherwise)
+{
+	const struct member m = member_of(s, policy);
+
+	return is_among(&m, audience, otherwise);
+}
+
+uint64_t ar_session_withheld(const struct ar_session *s, const struct ar_policy *policy)
+{
+	uint64_t withheld = 0;
+
+	for (size_t i = 0; i < policy->secret_count; i++) {
+		if (!ar_session_is_among(s, policy, &policy->secrets[i], !ar_session_is_apart(s, policy)))
+			withheld |= UINT64_C(1) << i;
+	}
+	return withheld;
+}
+
+static const struct ar_audience *audience_of(const struct ar_policy *policy, const struct ar_tool *tool)
+{
+	static const struct ar_audience as_usual;
+	struct ar_str name = tool->owner == AR_TOOL_MCP ? tool->origin : tool->name;
+
+	for (size_t i = 0; i < policy->tool_entry_count; i++) {
+		if (policy->tool_entries[i].owner == tool->owner &&
+		    ar_str_eq(policy->tool_entries[i].name, name))
+			return &policy->tool_entries[i].audience;
+	}
+	return &as_usual;
+}
+
+static bool is_usable(const struct ar_tool *tool, const struct ar_policy *policy, const struct member *m)
+{
+	if (tool->works_in_folder)
+		return !ar_str_empty(m->folder);
+	return is_among(m, audience_of(policy, tool), admits(policy, m->tenant));
 }
 
 bool ar_session_is_apart(const struct ar_session *s, const struct ar_policy *policy)
@@ -58,14 +141,16 @@ bool ar_session_is_apart(const struct ar_session *s, const struct ar_policy *pol
 bool ar_session_may_use(const struct ar_session *s, const struct ar_policy *policy,
 			const struct ar_tool *tool)
 {
-	return is_usable(tool, ar_session_folder(s, policy), admits(policy, s->tenant));
+	const struct member m = member_of(s, policy);
+
+	return is_usable(tool, policy, &m);
 }
 
 bool ar_decide_may_use(const struct ar_decision *d, const struct ar_tool *tool)
 {
-	struct ar_str tenant = d->session->head > 0 ? d->session->tenant : d->input->tenant;
+	const struct member m = member_decided(d);
 
-	return is_usable(tool, ar_decide_folder(d), admits(d->input->policy, tenant));
+	return is_usable(tool, d->input->policy, &m);
 }
 
 const struct ar_sandbox_host *ar_session_sandbox(const struct ar_session *s, const struct ar_policy *policy)

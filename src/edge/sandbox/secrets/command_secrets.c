@@ -115,14 +115,15 @@ static struct ar_str entry_of(const struct ar_command_secret *s, struct ar_given
 			    AR_INIT_GIVEN_FD + g->count++);
 }
 
-enum ar_status ar_command_secrets_apply(const struct ar_command_secrets *s, struct ar_str command,
-					bool uses_proxy, struct ar_env_vector *env, struct ar_given *ret,
-					struct ar_error *err)
+enum ar_status ar_command_secrets_apply(const struct ar_command_secrets *s,
+					const struct ar_process_spec *spec, bool uses_proxy,
+					struct ar_env_vector *env, struct ar_given *ret, struct ar_error *err)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		const struct ar_command_secret *one = &s->at[i];
 
-		if (!is_for(one, command) || (one->is_proxied && !uses_proxy))
+		if (spec->withheld >> i & 1 || !is_for(one, spec->command) ||
+		    (one->is_proxied && !uses_proxy))
 			continue;
 		if (!ar_env_put(env, entry_of(one, ret, env->arena)))
 			return ar_fail(err, AR_E_LIMIT, "more than %d environment variables",

@@ -27,9 +27,10 @@ AR_MUST_USE enum ar_status ar_command_secrets_copy(struct ar_command_secrets *re
 						   struct ar_arena *a, struct ar_error *err);
 
 /* The variables of those that this command gets, and the contents of its files. */
-AR_MUST_USE enum ar_status ar_command_secrets_apply(const struct ar_command_secrets *s, struct ar_str command,
-						    bool uses_proxy, struct ar_env_vector *env,
-						    struct ar_given *ret, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_command_secrets_apply(const struct ar_command_secrets *s,
+						    const struct ar_process_spec *spec, bool uses_proxy,
+						    struct ar_env_vector *env, struct ar_given *ret,
+						    struct ar_error *err);
 
 /* What stands for a proxied secret inside: the same in every life of the runtime, so that a process that
  * outlives one is understood by the next, and cannot be guessed without the value. */
