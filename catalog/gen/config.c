@@ -424,6 +424,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "sandbox.memory_bytes", AR_CONFIG_INT, AR_CONFIG_UNIT_BYTES, "4294967296", NULL, false, false, false, 0, 1125899906842624, NULL, false, false,
 	  offsetof(struct ar_config, sandbox.memory_bytes),
 	  "Most memory of one command and its children; 0 sets no limit." },
+	{ "sandbox.cpu_percent", AR_CONFIG_INT, AR_CONFIG_UNIT_PERCENT, "0", NULL, false, false, false, 0, 100000, NULL, false, false,
+	  offsetof(struct ar_config, sandbox.cpu_percent),
+	  "CPU time of one command and its children, in percent of one CPU; 0 sets no limit. It needs a control group with the cpu controller; guarantees say if there is none." },
 	{ "sandbox.file_bytes", AR_CONFIG_INT, AR_CONFIG_UNIT_BYTES, "0", NULL, false, false, false, 0, 1125899906842624, NULL, false, false,
 	  offsetof(struct ar_config, sandbox.file_bytes),
 	  "Largest file that a command may write; 0 sets no limit." },
@@ -476,7 +479,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats),
 	  "How often the same call with the same arguments and the same answer may repeat in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 149;
+const size_t ar_config_key_count = 150;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

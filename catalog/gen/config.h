@@ -357,6 +357,7 @@ struct ar_config_sandbox {
 	int64_t uid_last;
 	int64_t max_processes;
 	int64_t memory_bytes;
+	int64_t cpu_percent;
 	int64_t file_bytes;
 	int64_t tmp_bytes;
 	int64_t open_files;

@@ -115,6 +115,7 @@ enum ar_status ar_host_sandbox_open(const struct ar_config *c, struct ar_sandbox
 		.uid_last = (uint32_t)c->sandbox.uid_last,
 		.limits = { .processes = (uint64_t)c->sandbox.max_processes,
 			    .memory_bytes = (uint64_t)c->sandbox.memory_bytes,
+			    .cpu_percent = (uint64_t)c->sandbox.cpu_percent,
 			    .file_bytes = (uint64_t)c->sandbox.file_bytes,
 			    .open_files = (uint64_t)c->sandbox.open_files,
 			    .tmp_bytes = (uint64_t)c->sandbox.tmp_bytes },

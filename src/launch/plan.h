@@ -48,6 +48,7 @@ struct ar_plan_limits {
 	uint64_t file_bytes; /* RLIMIT_FSIZE */
 	uint64_t open_files;
 	uint64_t tmp_bytes; /* of /tmp and of the home */
+	uint64_t cpu_percent; /* of one CPU; a control group has it, the text of a plan does not */
 };
 
 struct ar_plan {

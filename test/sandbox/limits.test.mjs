@@ -17,8 +17,9 @@ before(async () => {
 	const workspace = join(folder, 'work');
 	mkdirSync(workspace);
 	if (process.getuid() === 0) execFileSync('chown', [`${OWNER}:${OWNER}`, workspace]);
-	w = await world({ env: { HOST_SECRET: 'host-secret-4711', DEPLOY_TOKEN: 'host-token-4711' }, config: { 'tools.workspace': workspace, 'permission.mode': 'bypass',
-		'sandbox.max_processes': PROCESSES, 'process.max_output_bytes': OUTPUT } });
+	const config = { 'tools.workspace': workspace, 'permission.mode': 'bypass', 'sandbox.max_processes': PROCESSES, 'process.max_output_bytes': OUTPUT };
+	w = await world({ env: { HOST_SECRET: 'host-secret-4711', DEPLOY_TOKEN: 'host-token-4711' }, config });
+	w.config = config;
 });
 
 /** One command; its limits as the fact says them, its last fact, its violations, what it wrote. */
@@ -62,4 +63,28 @@ test('SB-04 the environment is a filtered one, behind a ref', async () => {
 	assert.ok(names.includes('PATH') && names.includes('HOME'));
 	assert.deepEqual(names.filter((name) => /SECRET|TOKEN|^LD_|^OPENAI/.test(name)), []);
 	assert.doesNotMatch(content, /4711/);
+});
+
+// The busier the machine is, the longer it takes: only too short would be wrong.
+const BURN = 'began=$(date +%s%N); i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo took $(($(date +%s%N) - began)); times';
+
+test('SB-04 CPU time is limited by a control group, on record as the kernel confirmed it; where there is none, the fact says so', async () => {
+	const before = w.rt;
+	const { limits } = await run({ command: 'true' });
+	assert.equal(limits.cpuPercent, undefined);
+	await before.stop();
+	w.rt = await w.again({ config: { ...w.config, 'sandbox.cpu_percent': 25 } });
+	const { limits: limited, applied, of } = await run({ command: BURN });
+	const environment = applied.boundary.guarantees.notEnforced;
+	if (limited.cpuPercent === undefined) {
+		assert.ok(environment.some((gap) => gap.startsWith('CPU time has no limit')), JSON.stringify(environment));
+		return;
+	}
+	assert.equal(limited.cpuPercent, 25);
+	assert.ok(!environment.some((gap) => gap.startsWith('CPU time')), JSON.stringify(environment));
+	const [{ outputRef }] = of('tool.result');
+	const { content } = await ok(w.rt, 'read_output', { outputRef });
+	const wall = Number(/took (\d+)/.exec(content)[1]) / 1e9;
+	const cpu = [.../^(\d+)m([\d.]+)s (\d+)m([\d.]+)s/m.exec(content)].slice(1).map(Number).reduce((sum, n, i) => sum + n * (i % 2 ? 1 : 60), 0);
+	assert.ok(wall > cpu * 3, `${cpu} s of CPU in ${wall} s`);
 });

@@ -127,7 +127,8 @@ static void judge_profile(const struct ar_mechanisms *m, const struct ar_assess_
 }
 
 /* One sentence each, in the fact of every launch: what a reader must not take for granted. */
-static void write_gaps(struct ar_jw *w, const struct ar_mechanisms *m, const struct ar_profile *p)
+static void write_gaps(struct ar_jw *w, const struct ar_mechanisms *m, const struct ar_profile *p,
+		       bool lacks_cpu)
 {
 	ar_jw_key(w, "notEnforced");
 	ar_jw_open_array(w);
@@ -141,6 +142,8 @@ static void write_gaps(struct ar_jw *w, const struct ar_mechanisms *m, const str
 		ar_jw_str(w, AR_STR("processes are counted per user, not per command: no cgroup"));
 	if (!m->works[AR_MECH_CGROUP_MEMORY])
 		ar_jw_str(w, AR_STR("memory is limited per process, not in total: no cgroup"));
+	if (lacks_cpu)
+		ar_jw_str(w, AR_STR("CPU time has no limit: no cgroup with the cpu controller"));
 	if (ar_profile_writes(p))
 		ar_jw_str(w, AR_STR("protected paths that do not exist yet can be created; disk space has no "
 				    "limit"));
@@ -191,7 +194,7 @@ static struct ar_str guarantees(const struct ar_mechanisms *m, enum ar_sandbox_p
 		   : is_danger && backend == AR_PLAN_USERNS ? AR_STR("reaper")
 							    : AR_STR("pid_namespace"));
 	write_evidence(&w, m, o, is_danger);
-	write_gaps(&w, m, p);
+	write_gaps(&w, m, p, o->lacks_cpu);
 	ar_jw_close(&w);
 	text = ar_arena_str(a, ar_buf_str(&out));
 	ar_buf_fini(&out);

@@ -39,6 +39,7 @@ struct ar_assess_options {
 	struct ar_str failure; /* why there is no answer of the self-test at all; absent: there is */
 	bool is_missing; /* and that is because the program is not there */
 	bool sees_landlock, sees_mounts; /* refusals of the kernel are read */
+	bool lacks_cpu; /* CPU time is to be limited, and cannot be */
 };
 
 AR_BEGIN_DECLS

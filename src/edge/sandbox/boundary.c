@@ -83,6 +83,16 @@ static void add_ours(struct ar_sandbox *s)
 		mark_absent(s, AR_MECH_CGROUP_KILL, no_group);
 }
 
+/* A limit that nobody keeps is not claimed. */
+static void check_cpu(struct ar_sandbox *s)
+{
+	bool is_kept = s->cgroups.paces && s->mechanisms.works[AR_MECH_CGROUP_PIDS];
+
+	s->how.lacks_cpu = s->limits.cpu_percent > 0 && !is_kept;
+	if (s->how.lacks_cpu)
+		s->limits.cpu_percent = 0;
+}
+
 static void run_self_test(struct ar_sandbox *s, const struct ar_sandbox_options *o)
 {
 	const struct ar_self_test test = { ar_sandbox_helper(s, "agent-init", &s->arena), o->without,
@@ -101,6 +111,7 @@ static void run_self_test(struct ar_sandbox *s, const struct ar_sandbox_options 
 		how->failure = ar_arena_str(&s->arena, ar_str_from(err.msg));
 	how->is_missing = rc == AR_E_NOT_FOUND;
 	add_ours(s);
+	check_cpu(s);
 	ar_sandbox_assess(&s->mechanisms, how, &s->arena, &s->host);
 }
 
@@ -114,7 +125,7 @@ enum ar_status ar_sandbox_open(const struct ar_sandbox_options *o, struct ar_san
 		ar_sandbox_close(s);
 		return rc;
 	}
-	ar_cgroups_open(&s->cgroups, &s->arena);
+	ar_cgroups_open(&s->cgroups, o->limits.cpu_percent > 0, &s->arena);
 	run_self_test(s, o);
 	*ret = s;
 	return AR_OK;

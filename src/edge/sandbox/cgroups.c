@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define NAME_LEN 16
+#define CPU_PERIOD 100000 /* microseconds */
 #define TEXT_MAX ((size_t)1 << 20)
 #define STALE ((ar_usec)600 * 1000000) /* a younger one may be of a launch that has not joined it yet */
 
@@ -83,6 +84,33 @@ static void enable_controllers(const struct ar_cgroup_hierarchy *p, struct ar_ar
 	write_file(p->folder.p, "cgroup.subtree_control", "+memory");
 }
 
+/* Beside the others: a kernel that refuses this one has the others all the same. */
+static void enable_cpu(const struct ar_cgroup_hierarchy *p, struct ar_arena *a)
+{
+	struct ar_str above = ar_str_sub(p->folder, 0, p->folder.len - sizeof("/agentruntime") + 1);
+
+	write_file(ar_arena_str(a, above).p, "cgroup.subtree_control", "+cpu");
+	write_file(p->folder.p, "cgroup.subtree_control", "+cpu");
+}
+
+/* Percent of one CPU in each tenth of a second; true when the kernel has taken it as it was meant. */
+static bool set_cpu(const struct ar_cgroup_hierarchy *p, const char *folder, uint64_t percent,
+		    struct ar_arena *a)
+{
+	struct ar_str quota = ar_arena_fmt(a, "%llu", (unsigned long long)(percent * (CPU_PERIOD / 100)));
+	struct ar_str both = ar_arena_fmt(a, "%s %d", quota.p, CPU_PERIOD);
+	const char *file = p->is_v2 ? "cpu.max" : "cpu.cfs_quota_us";
+	struct ar_str wanted = p->is_v2 ? both : quota, got;
+
+	if (!p->is_v2 && !write_file(folder, "cpu.cfs_period_us", ar_arena_fmt(a, "%d", CPU_PERIOD).p))
+		return false;
+	if (!write_file(folder, file, wanted.p))
+		return false;
+	got = ar_str_trim(read_text(ar_arena_fmt(a, "%s/%s", folder, file).p, a), "\n");
+	errno = EINVAL;
+	return ar_str_eq(got, wanted);
+}
+
 static bool is_ours(const char *name)
 {
 	return strlen(name) == NAME_LEN && strspn(name, "0123456789abcdef") == NAME_LEN;
@@ -108,7 +136,7 @@ static void sweep(const char *folder)
 }
 
 /* Makes the folder and a trial below it: what that one offers is what a launch will have. */
-static bool try_folder(struct ar_cgroup_hierarchy *p, struct ar_arena *a)
+static bool try_folder(struct ar_cgroup_hierarchy *p, bool wants_cpu, struct ar_arena *a)
 {
 	struct ar_str trial = ar_arena_fmt(a, "%s/trial-%d", p->folder.p, (int)getpid());
 
@@ -116,16 +144,19 @@ static bool try_folder(struct ar_cgroup_hierarchy *p, struct ar_arena *a)
 		return false;
 	if (p->is_v2)
 		enable_controllers(p, a);
+	if (p->is_v2 && wants_cpu)
+		enable_cpu(p, a);
 	if (mkdir(trial.p, 0755) != 0 && errno != EEXIST)
 		return false;
 	p->kills = has_file(trial.p, "cgroup.kill");
 	p->counts = has_file(trial.p, "pids.max");
 	p->weighs = has_file(trial.p, p->is_v2 ? "memory.max" : "memory.limit_in_bytes");
+	p->paces = wants_cpu && set_cpu(p, trial.p, 100, a);
 	rmdir(trial.p);
-	return p->kills || p->counts || p->weighs;
+	return p->kills || p->counts || p->weighs || p->paces;
 }
 
-void ar_cgroups_open(struct ar_cgroups *ret, struct ar_arena *a)
+void ar_cgroups_open(struct ar_cgroups *ret, bool wants_cpu, struct ar_arena *a)
 {
 	struct ar_cgroups found = { 0 };
 
@@ -134,13 +165,16 @@ void ar_cgroups_open(struct ar_cgroups *ret, struct ar_arena *a)
 	for (size_t i = 0; i < found.count; i++) {
 		struct ar_cgroup_hierarchy *p = &found.at[i];
 
-		if (!try_folder(p, a))
+		if (!p->is_v2 && !p->counts && !p->weighs && !wants_cpu)
+			continue;
+		if (!try_folder(p, wants_cpu, a))
 			continue;
 		sweep(p->folder.p);
 		ret->at[ret->count++] = *p;
 		ret->kills |= p->kills;
 		ret->counts |= p->counts;
 		ret->weighs |= p->weighs;
+		ret->paces |= p->paces;
 	}
 }
 
@@ -152,6 +186,8 @@ static bool set_limits(const struct ar_cgroup_hierarchy *p, const char *folder,
 	const char *processes = ar_arena_fmt(a, "%llu", (unsigned long long)l->processes).p;
 
 	if (p->counts && l->processes && !write_file(folder, "pids.max", processes))
+		return false;
+	if (p->paces && l->cpu_percent && !set_cpu(p, folder, l->cpu_percent, a))
 		return false;
 	if (!p->weighs || !l->memory_bytes)
 		return true;
@@ -172,7 +208,7 @@ static bool make_folder(struct ar_cgroup_hierarchy *p, const char *folder, struc
 
 	if (mkdir(folder, 0755) == 0)
 		return true;
-	return errno == ENOENT && try_folder(&again, a) && mkdir(folder, 0755) == 0;
+	return errno == ENOENT && try_folder(&again, p->paces, a) && mkdir(folder, 0755) == 0;
 }
 
 static void random_name(char out[NAME_LEN + 1])

@@ -97,18 +97,24 @@ void ar_cgroups_parse(struct ar_str mounts, struct ar_str groups, struct ar_aren
 
 	while (!ar_str_absent(mounts)) {
 		struct mount_line m = { 0 };
-		bool counts, weighs;
+		bool counts, weighs, paces;
 
 		mounts = ar_str_split(mounts, '\n', &line);
 		if (!read_mount(line, &m))
 			continue;
 		counts = lists(m.options, "pids");
 		weighs = lists(m.options, "memory");
+		paces = lists(m.options, "cpu");
 		if (ar_str_is(m.type, "cgroup2"))
 			add_hierarchy(ret, &m, group_of(groups, NULL),
 				      (struct ar_cgroup_hierarchy){ .is_v2 = true }, a);
-		else if (ar_str_is(m.type, "cgroup") && (counts || weighs))
-			add_hierarchy(ret, &m, group_of(groups, counts ? "pids" : "memory"),
-				      (struct ar_cgroup_hierarchy){ .counts = counts, .weighs = weighs }, a);
+		else if (ar_str_is(m.type, "cgroup") && (counts || weighs || paces))
+			add_hierarchy(ret, &m,
+				      group_of(groups, counts	? "pids"
+						       : weighs ? "memory"
+								: "cpu"),
+				      (struct ar_cgroup_hierarchy){
+					      .counts = counts, .weighs = weighs, .paces = paces },
+				      a);
 	}
 }

@@ -64,6 +64,7 @@ struct ar_str ar_launch_limits(const struct ar_plan *p, const struct ar_process_
 	} rows[] = {
 		{ "processes", p->limits.processes },
 		{ "memoryBytes", p->limits.memory_bytes },
+		{ "cpuPercent", p->limits.cpu_percent },
 		{ "fileBytes", p->limits.file_bytes },
 		{ "openFiles", p->limits.open_files },
 		{ "tmpBytes", p->limits.tmp_bytes },

@@ -42,7 +42,7 @@ static struct ar_plan full(void)
 	p.rows = 24;
 	p.columns = 65535;
 	p.keeps_stdin = true;
-	p.limits = (struct ar_plan_limits){ 1, 2, 3, 4, UINT64_MAX };
+	p.limits = (struct ar_plan_limits){ 1, 2, 3, 4, UINT64_MAX, 0 };
 	p.argv[1] = "";
 	p.argv[2] = "a\nend\nb\\\x7f\x01";
 	p.argc = 3;

@@ -117,6 +117,24 @@ static void test_danger_and_proxy_are_not_there_by_themselves(void **state)
 	ar_arena_fini(&a);
 }
 
+static void test_cpu_time_without_a_limit_is_said(void **state)
+{
+	struct ar_assess_options o = { .backend = AR_PLAN_ROOT };
+	struct ar_mechanisms m = { 0 };
+	struct ar_sandbox_host h;
+	struct ar_arena a = { 0 };
+
+	(void)state;
+	memset(m.works, true, sizeof(m.works));
+	ar_sandbox_assess(&m, &o, &a, &h);
+	assert_null(strstr(h.profiles[AR_SANDBOX_READ_ONLY].guarantees.p, "CPU time"));
+	o.lacks_cpu = true;
+	ar_sandbox_assess(&m, &o, &a, &h);
+	assert_non_null(strstr(h.profiles[AR_SANDBOX_READ_ONLY].guarantees.p, "CPU time has no limit"));
+	assert_true(h.profiles[AR_SANDBOX_READ_ONLY].is_available);
+	ar_arena_fini(&a);
+}
+
 /* Whatever stands in the way of the self-test, no profile is claimed. */
 static void none_available(struct desk *d, const char *reason)
 {
@@ -211,6 +229,7 @@ int main(void)
 		cmocka_unit_test(test_each_missing_once),
 		cmocka_unit_test(test_all_works),
 		cmocka_unit_test(test_danger_and_proxy_are_not_there_by_themselves),
+		cmocka_unit_test(test_cpu_time_without_a_limit_is_said),
 		cmocka_unit_test(test_no_program),
 		cmocka_unit_test(test_rubbish_answers),
 		cmocka_unit_test(test_the_ladder_names_what_to_do),

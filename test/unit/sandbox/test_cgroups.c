@@ -24,11 +24,12 @@ static void test_found_side_by_side(void **state)
 
 	(void)state;
 	ar_cgroups_parse(ar_str_from(hybrid_mounts), ar_str_from(hybrid_groups), &a, &c);
-	assert_int_equal(c.count, 3);
+	assert_int_equal(c.count, 4);
 	assert_str(c.at[0].folder, "/sys/fs/cgroup/memory/api/x/agentruntime");
-	assert_str(c.at[1].folder, "/sys/fs/cgroup/pids/agentruntime");
-	assert_str(c.at[2].folder, "/sys/fs/cgroup/unified/user.slice/agentruntime");
-	assert_true(c.at[0].weighs && c.at[1].counts && c.at[2].is_v2);
+	assert_str(c.at[1].folder, "/sys/fs/cgroup/cpu/agentruntime");
+	assert_str(c.at[2].folder, "/sys/fs/cgroup/pids/agentruntime");
+	assert_str(c.at[3].folder, "/sys/fs/cgroup/unified/user.slice/agentruntime");
+	assert_true(c.at[0].weighs && c.at[1].paces && c.at[2].counts && c.at[3].is_v2);
 	ar_arena_fini(&a);
 }
 
@@ -113,17 +114,17 @@ static pid_t sleep_in(const char *folder)
 
 static void test_made_and_removed(void **state)
 {
-	const struct ar_plan_limits limits = { .processes = 33, .memory_bytes = 1u << 26 };
+	const struct ar_plan_limits limits = { .processes = 33, .memory_bytes = 1u << 26, .cpu_percent = 30 };
 	struct ar_plan_paths made = { 0 };
 	struct ar_arena a = { 0 };
 	struct ar_cgroups c;
 	struct ar_error err;
 	char value[64];
-	bool has_counted = false;
+	bool has_counted = false, has_paced = false;
 	pid_t pid;
 
 	(void)state;
-	ar_cgroups_open(&c, &a);
+	ar_cgroups_open(&c, true, &a);
 	if (!c.counts) {
 		ar_cgroups_close(&c);
 		ar_arena_fini(&a);
@@ -135,8 +136,13 @@ static void test_made_and_removed(void **state)
 		assert_true(is_there(made.at[i]));
 		read_value(made.at[i], "pids.max", value, sizeof(value));
 		has_counted |= strcmp(value, "33") == 0;
+		read_value(made.at[i], "cpu.cfs_quota_us", value, sizeof(value));
+		has_paced |= strcmp(value, "30000") == 0;
+		read_value(made.at[i], "cpu.max", value, sizeof(value));
+		has_paced |= strcmp(value, "30000 100000") == 0;
 	}
 	assert_true(has_counted);
+	assert_int_equal(has_paced, c.paces);
 
 	/* Still in use: kept, and gone as soon as it can be. */
 	pid = sleep_in(made.at[0]);
@@ -163,7 +169,7 @@ static void test_nothing_else_is_removed(void **state)
 	const char *other, *outside;
 
 	(void)state;
-	ar_cgroups_open(&c, &d->arena);
+	ar_cgroups_open(&c, true, &d->arena);
 	if (c.count == 0) {
 		desk_free(d);
 		skip();
