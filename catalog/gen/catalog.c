@@ -4060,6 +4060,10 @@ static const struct ar_field_desc ar_ev_checkpoint_created_fields[] = {
 	  "Their size.", NULL },
 	{ "leftOut", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_created, left_out), NULL, { 0, false },
 	  "Files that are not in it: too large, or not regular.", NULL },
+	{ "usedBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_created, used_bytes), NULL, { 0, false },
+	  "Space that all files take, those that are left out included; absent: not measured.", NULL },
+	{ "usedPartly", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_created, used_partly), NULL, { 0, false },
+	  "Not all could be measured: it is at least that.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_checkpoint_failed_fields[] = {
@@ -4073,6 +4077,10 @@ static const struct ar_field_desc ar_ev_checkpoint_failed_fields[] = {
 	  "Why, and what to do.", NULL },
 	{ "tree", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_checkpoint_failed, tree), NULL, { 0, false },
 	  "Of a restore: the state of the files before, if it was kept.", NULL },
+	{ "usedBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_failed, used_bytes), NULL, { 0, false },
+	  "Space that all files take, those that are left out included; absent: not measured.", NULL },
+	{ "usedPartly", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_checkpoint_failed, used_partly), NULL, { 0, false },
+	  "Not all could be measured: it is at least that.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_checkpoint_restoring_fields[] = {
@@ -7201,11 +7209,11 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_CHECKPOINT_CREATED] = { AR_EV_CHECKPOINT_CREATED, "checkpoint.created", "checkpoint",
 	  "The files of the workspace are kept as they are.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
-	  { ar_ev_checkpoint_created_fields, 6, sizeof(struct ar_ev_checkpoint_created), NULL, 0, false, 0, 0 } },
+	  { ar_ev_checkpoint_created_fields, 8, sizeof(struct ar_ev_checkpoint_created), NULL, 0, false, 0, 0 } },
 	[AR_EV_CHECKPOINT_FAILED] = { AR_EV_CHECKPOINT_FAILED, "checkpoint.failed", "checkpoint",
 	  "A checkpoint could not be made, or not be restored; work goes on without it.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
-	  { ar_ev_checkpoint_failed_fields, 5, sizeof(struct ar_ev_checkpoint_failed), NULL, 0, false, 0, 0 } },
+	  { ar_ev_checkpoint_failed_fields, 7, sizeof(struct ar_ev_checkpoint_failed), NULL, 0, false, 0, 0 } },
 	[AR_EV_CHECKPOINT_RESTORING] = { AR_EV_CHECKPOINT_RESTORING, "checkpoint.restoring", "checkpoint",
 	  "The files of the workspace are about to be made as a checkpoint has them.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,

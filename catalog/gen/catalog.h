@@ -4664,6 +4664,8 @@ struct ar_ev_checkpoint_created { /* checkpoint.created */
 	int64_t files; /* int */
 	int64_t bytes; /* int */
 	int64_t left_out; /* int */
+	struct ar_opt_int used_bytes; /* int? */
+	struct ar_opt_bool used_partly; /* bool? */
 };
 
 struct ar_ev_checkpoint_failed { /* checkpoint.failed */
@@ -4672,6 +4674,8 @@ struct ar_ev_checkpoint_failed { /* checkpoint.failed */
 	struct ar_str category; /* string */
 	struct ar_str message; /* string */
 	struct ar_str tree; /* string? */
+	struct ar_opt_int used_bytes; /* int? */
+	struct ar_opt_bool used_partly; /* bool? */
 };
 
 struct ar_ev_checkpoint_restoring { /* checkpoint.restoring */

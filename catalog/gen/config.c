@@ -361,6 +361,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "workspaces.checkpoints", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "100", NULL, false, false, false, 0, 1000, NULL, false, false,
 	  offsetof(struct ar_config, workspaces.checkpoints),
 	  "Checkpoints kept per session: states of the files of its workspace at the start and the end of turns; 0 makes none." },
+	{ "workspaces.bytes", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "0", NULL, false, false, false, 0, 1125899906842624, NULL, false, false,
+	  offsetof(struct ar_config, workspaces.bytes),
+	  "Most space of the files of one workspace; 0 sets no limit. It is measured with the checkpoints of each turn, so workspaces.checkpoints must not be 0." },
 	{ "workspaces.checkpoint_days", AR_CONFIG_INT, AR_CONFIG_UNIT_DAYS, "30", NULL, false, false, false, 0, 3650, NULL, false, false,
 	  offsetof(struct ar_config, workspaces.checkpoint_days),
 	  "Days after which a checkpoint is no longer kept; 0 keeps them by their number alone." },
@@ -479,7 +482,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats),
 	  "How often the same call with the same arguments and the same answer may repeat in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 150;
+const size_t ar_config_key_count = 151;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
@@ -497,6 +500,9 @@ static const struct ar_config_key tenants_keys[] = {
 	{ "tokens_per_day", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "0", NULL, false, false, false, 0, 1000000000000, NULL, false, false,
 	  offsetof(struct ar_config_tenants, tokens_per_day),
 	  "Most tokens in one day (UTC), sent and received; 0 sets no limit." },
+	{ "workspace_bytes", AR_CONFIG_INT, AR_CONFIG_UNIT_BYTES, "0", NULL, false, false, false, 0, 1125899906842624, NULL, false, false,
+	  offsetof(struct ar_config_tenants, workspace_bytes),
+	  "Most space of the files of each of its workspaces, as workspaces.bytes; the smaller counts. 0 sets no limit." },
 	{ "cost_per_day", AR_CONFIG_DECIMAL, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_tenants, cost_per_day),
 	  "Most that model calls may cost in one day (UTC); empty sets no limit." },
@@ -731,7 +737,7 @@ static const struct ar_config_key certificates_keys[] = {
 };
 
 const struct ar_config_list ar_config_lists[] = {
-	{ "tenants", tenants_keys, 6, sizeof(struct ar_config_tenants),
+	{ "tenants", tenants_keys, 7, sizeof(struct ar_config_tenants),
 	  offsetof(struct ar_config, tenants), offsetof(struct ar_config, tenants_count),
 	  "Quotas of tenants; see docs/tenants.md." },
 	{ "models", models_keys, 14, sizeof(struct ar_config_models),

@@ -333,6 +333,7 @@ struct ar_config_tools {
 struct ar_config_workspaces {
 	const char *dir;
 	int64_t checkpoints;
+	int64_t bytes;
 	int64_t checkpoint_days;
 };
 
@@ -393,6 +394,7 @@ struct ar_config_tenants {
 	int64_t processes;
 	int64_t turns;
 	int64_t tokens_per_day;
+	int64_t workspace_bytes;
 	int64_t cost_per_day;
 };
 

@@ -147,6 +147,7 @@ static void write_answer(const struct ar_files_work *w, struct ar_buf *out)
 	ar_jw_mraw(&j, "changes", w->changes);
 	ar_jw_mraw(&j, "versions", w->versions);
 	ar_jw_mraw(&j, "checkpoint", w->checkpoint);
+	ar_jw_mraw(&j, "usage", w->usage);
 	ar_jw_close(&j);
 }
 

@@ -45,6 +45,7 @@ struct ar_files_work {
 	struct ar_str changes;
 	struct ar_str versions; /* JSON array of the same files as they are now; absent: nothing */
 	struct ar_str checkpoint; /* JSON object of checkpoint/checkpoint.h; absent: none */
+	struct ar_str usage; /* JSON object {bytes, isPartial}: of the workspace; absent: not measured */
 	enum ar_tool_outcome outcome; /* 0: still fine */
 	const char *category, *advice;
 	struct ar_str message;

@@ -202,6 +202,7 @@ static void read_tenants(struct ar_host *r, const struct ar_config *c)
 				    [AR_TENANT_PROCESSES] = t->processes,
 				    [AR_TENANT_TURNS] = t->turns,
 				    [AR_TENANT_TOKENS] = t->tokens_per_day,
+				    [AR_TENANT_WORKSPACE_BYTES] = t->workspace_bytes,
 				    [AR_TENANT_COST] = t->cost_per_day > 0 ? t->cost_per_day : 0 }
 		};
 	}
@@ -238,6 +239,7 @@ static void read_policy(struct ar_host *r, const struct ar_config *c)
 		.process_output_bytes = c->process.max_output_bytes,
 		.process_grace_ms = c->process.grace_ms,
 		.checkpoint_days = c->workspaces.checkpoint_days,
+		.workspace_bytes = c->workspaces.bytes,
 		.tool_parallel = c->tools.max_parallel,
 		.tool_result_bytes = c->tools.max_result_bytes,
 		.is_workspace_shared = c->tools.workspace_shared_by_tenants,

@@ -171,6 +171,6 @@ test('processes: a command over the limit is not started and its call says so; b
 test('a tenant without an entry has the quotas of *, local included; a quota that is not set is not counted', async () => {
 	const { tenant, quotas } = await must(w.rt, who.free, 'get_quota', {});
 	assert.equal(tenant, 'free');
-	assert.deepEqual(quotas.map((q) => [q.quota, q.limit, q.used]), [['workspaces', undefined, undefined], ['processes', undefined, undefined], ['turns', 50, 0], ['tokens_per_day', undefined, undefined], ['cost_per_day', undefined, undefined]]);
+	assert.deepEqual(quotas.map((q) => [q.quota, q.limit, q.used]), [['workspaces', undefined, undefined], ['processes', undefined, undefined], ['turns', 50, 0], ['tokens_per_day', undefined, undefined], ['cost_per_day', undefined, undefined], ['workspace_bytes', undefined, undefined]]);
 	assert.deepEqual((await ok(w.rt, 'get_quota', {})).quotas.find((q) => q.quota === 'turns').limit, 50);
 });

@@ -63,6 +63,9 @@ struct ar_checkpoint_result {
 	const struct ar_tool_artifact *artifacts;
 	size_t artifact_count;
 	int64_t changed;
+	/* SAVE with `measures`, also if it failed: space of all files, those that are left out included */
+	int64_t used;
+	bool is_measured, is_partial; /* partial: it is at least that */
 }; /* texts live until on_done returns */
 
 struct ar_checkpoint_run {
@@ -84,6 +87,7 @@ struct ar_checkpoint_run {
 	enum ar_merge_side side; /* MERGE */
 	/* SAVE: states of sessions that saved none for so many days may go; 0: none of them */
 	int64_t keep_days;
+	bool measures; /* SAVE: the space of the files is wanted, too */
 	ar_usec deadline; /* monotonic */
 	void (*on_done)(struct ar_checkpoint_run *r, const struct ar_checkpoint_result *result);
 	void *adapter_state;

@@ -116,6 +116,7 @@ struct ar_effect_checkpoint {
 	struct ar_str label; /* MERGE, FILL: as of a run of the port */
 	enum ar_merge_side side; /* MERGE */
 	bool is_waited_for; /* work begins after it: not begun by a runtime that is about to stop */
+	bool measures; /* SAVE: the space that the files take is wanted, too */
 	ar_usec deadline;
 };
 

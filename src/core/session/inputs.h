@@ -131,6 +131,8 @@ struct ar_checkpoint_end {
 	bool is_cut, is_shared;
 	const struct ar_tool_artifact *artifacts;
 	size_t artifact_count;
+	int64_t used;
+	bool is_measured, is_partial;
 };
 
 /* What a verification found to be otherwise than the log says; JSON arrays as text. */

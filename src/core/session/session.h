@@ -68,6 +68,7 @@ enum ar_tenant_limit {
 	AR_TENANT_TURNS, /* the same */
 	AR_TENANT_TOKENS, /* in one day (UTC) */
 	AR_TENANT_COST, /* the same; billionths */
+	AR_TENANT_WORKSPACE_BYTES, /* of the files of each workspace */
 	AR_TENANT_LIMITS
 };
 
@@ -132,6 +133,7 @@ struct ar_policy {
 	size_t tool_entry_count;
 	const struct ar_audience *secrets; /* of command_secrets, in their order; the same */
 	size_t secret_count;
+	int64_t workspace_bytes; /* most space of the files of one workspace; 0: no limit */
 };
 
 struct ar_content {

@@ -446,6 +446,8 @@ static const struct ar_field_desc session_fields[] = {
 	OPT(ar_session, day.number),
 	OPT(ar_session, day.tokens),
 	OPT(ar_session, day.cost),
+	OPT(ar_session, disk.used),
+	OPT_FLAG(ar_session, disk.partly),
 	STR(ar_session, mode),
 	STR(ar_session, policy_ref),
 	STR(ar_session, environment_ref),

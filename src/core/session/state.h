@@ -121,6 +121,12 @@ struct ar_day_spent {
 	struct ar_opt_int tokens, cost; /* sent and received; billionths */
 };
 
+/* Space that the files of its workspace take, as it was last measured. */
+struct ar_disk_used {
+	struct ar_opt_int used; /* bytes; not set: never */
+	struct ar_opt_bool partly; /* it is at least that */
+};
+
 struct ar_session {
 	struct ar_arena arena;
 	struct ar_json_parser *json; /* borrowed, for member objects of payloads */
@@ -136,6 +142,7 @@ struct ar_session {
 	struct ar_spent spent;
 	struct ar_str currency; /* of what was spent */
 	struct ar_day_spent day;
+	struct ar_disk_used disk;
 	struct ar_vec throttles; /* struct ar_throttle, one per model */
 	struct ar_vec threads; /* struct ar_thread */
 	struct ar_vec actions; /* struct ar_action (action/): all pending, the newest settled */

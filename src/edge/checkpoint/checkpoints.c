@@ -168,6 +168,8 @@ static void write_args(struct job *j, struct ar_str store, struct ar_buf *out)
 	ar_jw_mstr(&w, "to", r->to);
 	if (r->kind == AR_CHECKPOINT_SAVE)
 		ar_jw_mint(&w, "keepDays", r->keep_days);
+	if (r->measures)
+		ar_jw_mbool(&w, "measure", true);
 	if (is_between_folders(r))
 		write_isolation(j, &w);
 	else if (!ar_str_absent(r->origin))

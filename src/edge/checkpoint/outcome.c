@@ -149,10 +149,19 @@ static void read_failure(enum ar_checkpoint_kind kind, struct ar_json v, struct 
 	r->message = ar_arena_fmt(a, "%.*s %.*s", AR_STR_ARG(message), AR_STR_ARG(advice));
 }
 
+static void read_usage(struct ar_json v, struct ar_checkpoint_result *r)
+{
+	struct ar_json usage = ar_json_get(v, "usage");
+
+	r->is_measured = read_count(usage, "bytes", &r->used);
+	r->used = r->is_measured ? r->used : 0;
+	ar_json_bool(ar_json_get(usage, "isPartial"), &r->is_partial);
+}
+
 static void read_output(enum ar_checkpoint_kind kind, const struct ar_contained_end *end,
 			struct ar_json_parser *parser, struct ar_arena *a, struct ar_checkpoint_result *r)
 {
-	struct ar_json v;
+	struct ar_json v = { 0 };
 	int64_t outcome = 0;
 
 	if (end->is_cut || ar_json_parse(parser, end->output, &v, NULL) != AR_OK ||
@@ -164,6 +173,8 @@ static void read_output(enum ar_checkpoint_kind kind, const struct ar_contained_
 		read_failure(kind, v, a, r);
 	else if (!read_members(kind, v, a, r))
 		fail(r, AR_E_IO, AR_STR("Its answer cannot be read; how far it came is not known."));
+	if (outcome != 0)
+		read_usage(v, r);
 }
 
 void ar_checkpoint_outcome_read(enum ar_checkpoint_kind kind, const struct ar_contained_end *end,

@@ -2,6 +2,7 @@
 #include "checkpoint/checkpoint.h"
 
 #include "checkpoint/changed.h"
+#include "checkpoint/measure.h"
 #include "checkpoint/restore.h"
 #include "shown.h"
 #include "workspace.h"
@@ -99,6 +100,20 @@ static void forget_others(struct ar_store *s, struct ar_json args)
 		ar_store_forget_unused(s, days);
 }
 
+/* Before anything else: what cannot be saved takes space all the same. */
+static void measure(struct ar_files_work *w, struct ar_json args, int root)
+{
+	bool is_wanted = false;
+	struct ar_measured m;
+
+	ar_json_bool(ar_json_get(args, "measure"), &is_wanted);
+	if (!is_wanted)
+		return;
+	m = ar_measure(w, root);
+	w->usage = ar_arena_fmt(&w->arena, "{\"bytes\":%lld,\"isPartial\":%s}", (long long)m.bytes,
+				m.is_partial ? "true" : "false");
+}
+
 void ar_files_checkpoint_save(struct ar_files_work *w, struct ar_json args)
 {
 	AR_AUTO(ar_workspace_closep) int root = ar_workspace_open(w);
@@ -107,6 +122,7 @@ void ar_files_checkpoint_save(struct ar_files_work *w, struct ar_json args)
 
 	if (root < 0)
 		return;
+	measure(w, args, root);
 	if (open_store(w, args, &s)) {
 		forget_others(&s, args);
 		if (ar_save(&s, root, true, &saved)) {

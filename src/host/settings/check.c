@@ -9,6 +9,7 @@
 #include "secrets.h"
 #include "store_open.h"
 #include "tls/tls_context.h"
+#include "workspace/folders.h"
 
 #include <errno.h>
 #include <string.h>
@@ -109,6 +110,7 @@ static void check_listen(struct ar_settings *s, const char *key, const char *add
 static void check_pairs(struct ar_settings *s)
 {
 	const struct ar_config *c = &s->config;
+	struct ar_error err = { 0 };
 
 	if (*c->blob.s3_url && !*c->store)
 		refuse(s, "blob.s3_url", "it needs a PostgreSQL store; set `store` too, or remove it");
@@ -117,6 +119,8 @@ static void check_pairs(struct ar_settings *s)
 		       "it needs auth.jwt_audience; set it to what aud names in your tokens");
 	if (c->sandbox.uid_first > c->sandbox.uid_last)
 		refuse(s, "sandbox.uid_first", "it is greater than sandbox.uid_last; choose a smaller one");
+	if (ar_host_workspaces_check(c, &err) != AR_OK)
+		refuse(s, "workspaces.checkpoints", err.msg);
 }
 
 static void check_entries(struct ar_settings *s, const char *list, enum ar_status st,

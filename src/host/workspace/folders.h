@@ -31,4 +31,7 @@ void ar_host_folders_find(void *folders, struct ar_folder_request *r); /* an ar_
 /* Runs the loop until no request is left. Fine for what was never opened. */
 void ar_host_folders_close(struct ar_host_folders *f);
 
+/* open.c: settings of workspaces that cannot be meant together, with a sentence that names them. */
+AR_MUST_USE enum ar_status ar_host_workspaces_check(const struct ar_config *c, struct ar_error *err);
+
 #endif

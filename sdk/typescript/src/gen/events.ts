@@ -2246,6 +2246,10 @@ export interface CheckpointCreatedPayload {
   bytes: number;
   /** Files that are not in it: too large, or not regular. */
   leftOut: number;
+  /** Space that all files take, those that are left out included; absent: not measured. */
+  usedBytes?: number;
+  /** Not all could be measured: it is at least that. */
+  usedPartly?: boolean;
   [extra: string]: unknown;
 }
 
@@ -2261,6 +2265,10 @@ export interface CheckpointFailedPayload {
   message: string;
   /** Of a restore: the state of the files before, if it was kept. */
   tree?: string;
+  /** Space that all files take, those that are left out included; absent: not measured. */
+  usedBytes?: number;
+  /** Not all could be measured: it is at least that. */
+  usedPartly?: boolean;
   [extra: string]: unknown;
 }
 

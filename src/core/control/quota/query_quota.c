@@ -22,6 +22,8 @@ static const char *const measured[AR_TENANT_LIMITS] = {
 	[AR_TENANT_TURNS] = "turns that have begun and not ended, on this node",
 	[AR_TENANT_TOKENS] = "tokens sent and received today (UTC), on all nodes",
 	[AR_TENANT_COST] = "cost of model calls with a known price today (UTC), on all nodes",
+	[AR_TENANT_WORKSPACE_BYTES] =
+		"space of the files of each workspace, when a turn starts to change them",
 };
 
 static bool is_of_day(enum ar_tenant_limit limit)
@@ -40,17 +42,24 @@ static bool used_of(const struct reading *r, enum ar_tenant_limit limit, int64_t
 						 [AR_TENANT_COST] = u->other_cost };
 
 	*ret = used[limit];
-	if (r->quota->limits[limit] == 0)
+	if (r->quota->limits[limit] == 0 || limit == AR_TENANT_WORKSPACE_BYTES)
 		return false;
 	if (limit == AR_TENANT_WORKSPACES)
 		return r->is_counted;
 	return is_of_day(limit) ? !u->is_day_unread : !u->is_work_unread;
 }
 
+static int64_t limit_of(const struct reading *r, enum ar_tenant_limit limit)
+{
+	if (limit == AR_TENANT_WORKSPACE_BYTES)
+		return ar_tenant_disk_limit_of(ar_engine_policy(r->call->control->engine), r->quota);
+	return r->quota->limits[limit];
+}
+
 static struct ar_shape_quota_row row_of(const struct reading *r, enum ar_tenant_limit limit)
 {
 	const struct ar_tenant_limit_name *name = &ar_tenant_limit_names[limit];
-	int64_t most = r->quota->limits[limit], used;
+	int64_t most = limit_of(r, limit), used;
 	bool is_known = used_of(r, limit, &used);
 
 	return (struct ar_shape_quota_row){ .quota = ar_str_from(name->name),

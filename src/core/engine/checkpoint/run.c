@@ -67,6 +67,9 @@ static void keep_result(struct ar_live_checkpoint *c, const struct ar_checkpoint
 	end->base = keep_id(c, r->base);
 	if (r->conflicts.len <= AR_CHECKPOINT_CHANGES_MAX)
 		end->conflicts = ar_funnel_text(&c->funnel, r->conflicts, &c->arena);
+	end->used = r->used;
+	end->is_measured = r->is_measured;
+	end->is_partial = r->is_partial;
 	if (r->changes.len <= AR_CHECKPOINT_CHANGES_MAX)
 		end->changes = ar_funnel_text(&c->funnel, r->changes, &c->arena);
 	end->artifacts = ar_funnel_artifacts(&c->funnel, r->artifacts, r->artifact_count, &c->arena);
@@ -139,6 +142,7 @@ void ar_checkpoint_plan(struct ar_live *l, const struct ar_effect_checkpoint *ef
 					     .ids = copy_trees(c, effect->trees),
 					     .id_count = effect->trees.count,
 					     .keep_days = e->o.policy->checkpoint_days,
+					     .measures = effect->measures,
 					     .deadline = e->o.clock->mono(e->o.clock) + left,
 					     .on_done = on_done };
 	ar_list_push(&l->checkpoints, &c->node);

@@ -64,6 +64,14 @@ static void move_turn(struct ar_session *s, const struct ar_event *e, int phase,
 		turn->checkpoint = AR_OPT_INT(end[step]);
 }
 
+static void keep_used(struct ar_session *s, struct ar_opt_int used, struct ar_opt_bool partly)
+{
+	if (!used.set)
+		return;
+	s->disk.used = used;
+	s->disk.partly = AR_OPT_BOOL(partly.v);
+}
+
 enum ar_status ar_apply_checkpoint_started(struct ar_session *s, const struct ar_event *e,
 					   struct ar_error *err)
 {
@@ -96,6 +104,7 @@ enum ar_status ar_apply_checkpoint_created(struct ar_session *s, const struct ar
 	r.bytes = AR_OPT_INT(p->bytes);
 	r.left_out = AR_OPT_INT(p->left_out);
 	keep_record(s, c, &r);
+	keep_used(s, p->used_bytes, p->used_partly);
 	move_turn(s, e, r.phase, MADE);
 	return AR_OK;
 }
@@ -116,6 +125,7 @@ enum ar_status ar_apply_checkpoint_failed(struct ar_session *s, const struct ar_
 	r.tree = p->tree;
 	r.message = p->message;
 	keep_record(s, c, &r);
+	keep_used(s, p->used_bytes, p->used_partly);
 	move_turn(s, e, r.phase, ar_str_is(p->category, AR_CATEGORY_INTERRUPTED) ? LOST : FAILED);
 	return AR_OK;
 }

@@ -3,6 +3,7 @@
 #include "artifact/artifact.h"
 #include "checkpoint/checkpoints.h"
 #include "hook/hooks.h"
+#include "quota/quota.h"
 #include "tool/calls.h"
 #include "workspace/isolation.h"
 
@@ -40,6 +41,7 @@ static void begin(struct ar_decision *d, const struct ar_turn *turn, int phase)
 	if (phase == AR_CHECKPOINT_STARTED_PHASE_END)
 		effect->from = tree_before(d, turn);
 	effect->is_waited_for = phase == AR_CHECKPOINT_STARTED_PHASE_START;
+	effect->measures = ar_tenant_disk_limit(d) > 0;
 	effect->deadline = d->input->now + d->input->policy->tool_ms * MILLISECOND;
 }
 
@@ -206,6 +208,19 @@ static void observed(struct ar_decision *d, const struct ar_ids *ids, const stru
 	}
 }
 
+/* Absent: it was not measured. */
+static struct ar_opt_int used_of(const struct ar_checkpoint_end *end)
+{
+	return (struct ar_opt_int){ end->used, end->is_measured };
+}
+
+static struct ar_opt_bool partly_of(const struct ar_checkpoint_end *end)
+{
+	bool is_partial = end->is_measured && end->is_partial;
+
+	return (struct ar_opt_bool){ is_partial, is_partial };
+}
+
 static void created(struct ar_decision *d, const struct ar_shape_checkpoint_record *r,
 		    const struct ar_checkpoint_end *end)
 {
@@ -218,7 +233,9 @@ static void created(struct ar_decision *d, const struct ar_shape_checkpoint_reco
 							   .tree = end->tree,
 							   .files = end->files,
 							   .bytes = end->bytes,
-							   .left_out = end->left_out });
+							   .left_out = end->left_out,
+							   .used_bytes = used_of(end),
+							   .used_partly = partly_of(end) });
 }
 
 static void record_end(struct ar_decision *d, const struct ar_shape_checkpoint_record *r,
@@ -231,6 +248,8 @@ static void record_end(struct ar_decision *d, const struct ar_shape_checkpoint_r
 		     (struct ar_ev_checkpoint_failed){
 			     .category = category_of(end->status),
 			     .message = end->message,
+			     .used_bytes = used_of(end),
+			     .used_partly = partly_of(end),
 			     .tree = is_restore && !ar_str_empty(end->tree) ? end->tree : AR_STR_NONE });
 	else if (is_restore)
 		restored(d, r, end);

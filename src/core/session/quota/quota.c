@@ -14,6 +14,7 @@ const struct ar_tenant_limit_name ar_tenant_limit_names[AR_TENANT_LIMITS] = {
 	[AR_TENANT_TURNS] = { "turns", AR_QUOTA_CALLS },
 	[AR_TENANT_TOKENS] = { "tokens_per_day", AR_QUOTA_TOKENS },
 	[AR_TENANT_COST] = { "cost_per_day", AR_QUOTA_COST },
+	[AR_TENANT_WORKSPACE_BYTES] = { "workspace_bytes", AR_QUOTA_CALLS },
 };
 
 /* ---- limits ---- */
@@ -223,5 +224,49 @@ enum ar_hold ar_tenant_claim_process(struct ar_decision *d, struct ar_turn *turn
 							       AR_STR("call again when a process has ended"),
 						       .retryable = true });
 	ar_decide_advance(d, turn);
+	return AR_HELD;
+}
+
+/* ---- space of a workspace ---- */
+
+int64_t ar_tenant_disk_limit_of(const struct ar_policy *policy, const struct ar_tenant_quota *q)
+{
+	int64_t all = policy->workspace_bytes, own = q->limits[AR_TENANT_WORKSPACE_BYTES];
+
+	return own > 0 && (all == 0 || own < all) ? own : all;
+}
+
+int64_t ar_tenant_disk_limit(const struct ar_decision *d)
+{
+	return d->session->bound ? ar_tenant_disk_limit_of(d->input->policy, quota_of(d)) : 0;
+}
+
+/* What ends a process makes room for others, and writes nothing. */
+static bool may_write(const struct ar_tool *tool)
+{
+	return tool->works_in_folder && tool->is_confined && !tool->is_read_only;
+}
+
+enum ar_hold ar_tenant_claim_disk(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+				  const struct ar_tool *tool)
+{
+	const struct ar_disk_used *disk = &d->session->disk;
+	int64_t most = ar_tenant_disk_limit(d);
+	struct ar_str message;
+
+	if (most == 0 || !may_write(tool) || !disk->used.set || disk->used.v <= most)
+		return AR_GO_ON;
+	message = ar_arena_fmt(
+		d->arena,
+		"nothing was changed: the files of the workspace take %s%lld bytes, which is more "
+		"than the %lld that it may have. This was measured at the start of the turn by "
+		"adding up all files. Reading still works. Somebody has to delete files in the "
+		"folder, restore an earlier state (agentctl undo), or ask the operator for more",
+		disk->partly.v ? "at least " : "", (long long)disk->used.v, (long long)most);
+	ar_decide_refuse_call(d, turn, call, "unavailable",
+			      &(struct ar_call_failure){ .status = AR_TOOL_FAILED_STATUS_FAILED,
+							 .category = AR_STR("disk_quota_exceeded"),
+							 .message = message,
+							 .advice = AR_STR("free space, then submit again") });
 	return AR_HELD;
 }

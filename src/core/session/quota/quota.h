@@ -45,6 +45,14 @@ enum ar_hold ar_tenant_claim(struct ar_decision *d, struct ar_turn *turn);
 /* Before a process begins. Held: as many run as may, and the call has ended without it. */
 enum ar_hold ar_tenant_claim_process(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call);
 
+/* Most bytes of the files of a workspace: that of its tenant or of all, the smaller; 0: no limit. */
+int64_t ar_tenant_disk_limit_of(const struct ar_policy *policy, const struct ar_tenant_quota *q);
+int64_t ar_tenant_disk_limit(const struct ar_decision *d);
+
+/* Before a call begins. Held: it may change files, and they take more space than they may; it has ended. */
+enum ar_hold ar_tenant_claim_disk(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+				  const struct ar_tool *tool);
+
 /* Whether another workspace may be created, with so many that are there. */
 AR_MUST_USE enum ar_status ar_tenant_check_workspaces(const struct ar_tenant_quota *q, int64_t used,
 						      struct ar_error *err);

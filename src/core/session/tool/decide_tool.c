@@ -25,6 +25,7 @@
 #include "hook/hooks.h"
 #include "limits/budget.h"
 #include "process/record.h"
+#include "quota/quota.h"
 #include "tool/calls.h"
 #include "worker/worker.h"
 #include "identity.h"
@@ -424,6 +425,8 @@ static enum ar_hold start_some(struct ar_decision *d, struct ar_turn *turn, cons
 		}
 		if (tool && ar_checkpoint_before_call(d, turn, tool) == AR_HELD)
 			continue; /* its end brings the turn back here */
+		if (tool && ar_tenant_claim_disk(d, turn, call, tool) == AR_HELD)
+			continue;
 		if (ar_budget_claim(d, turn, (struct ar_spending){ .calls = 1 }) == AR_HELD)
 			return AR_HELD;
 		if (tool)
