@@ -192,6 +192,7 @@ void ar_engine_stop(struct ar_engine *e)
 	ar_turnstile_shut(&e->turnstile);
 	while ((l = ar_map_next(&e->sessions, &cursor)))
 		ar_processes_leave(l);
+	ar_usage_stop(e);
 	while (!ar_list_empty(&e->unrecovered))
 		ar_recovery_leave(AR_CONTAINER_OF(e->unrecovered.next, struct ar_live, unrecovered));
 }

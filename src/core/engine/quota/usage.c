@@ -43,7 +43,7 @@ static struct ar_tenant_count *count_of(struct ar_engine *e, struct ar_str tenan
 	const struct ar_tenant_quota *quota = ar_tenant_quota(e->o.policy, name);
 	struct ar_tenant_count *t = ar_map_get(&e->usage, name);
 
-	if (t || (!ar_tenant_quota_has_day(quota) && !ar_tenant_quota_has_work(quota)))
+	if (t || e->is_stopping || (!ar_tenant_quota_has_day(quota) && !ar_tenant_quota_has_work(quota)))
 		return t;
 	t = ar_new0(sizeof(*t));
 	*t = (struct ar_tenant_count){ .engine = e, .tenant = ar_str_dup(name), .quota = quota };
@@ -122,6 +122,21 @@ void ar_usage_recovered(struct ar_engine *e)
 	}
 	while ((node = ar_list_pop(&waiting)))
 		ar_live_pump(AR_CONTAINER_OF(node, struct ar_live, held));
+}
+
+void ar_usage_stop(struct ar_engine *e)
+{
+	size_t cursor = 0;
+	struct ar_tenant_count *t;
+	struct ar_list *node;
+
+	while ((t = ar_map_next(&e->usage, &cursor))) {
+		while ((node = ar_list_pop(&t->asking)))
+			answer(t, AR_CONTAINER_OF(node, struct ar_engine_usage, node));
+		while ((node = ar_list_pop(&t->waiting)))
+			ar_live_refuse(AR_CONTAINER_OF(node, struct ar_live, held), AR_ERR_UNAVAILABLE,
+				       AR_STOPPING);
+	}
 }
 
 /* ---- adding up the day ---- */

@@ -35,6 +35,9 @@ void ar_usage_dropped(struct ar_live *l);
 /* Sessions with open work have been found, or could not be. */
 void ar_usage_recovered(struct ar_engine *e);
 
+/* The engine stops: inputs that wait are refused, who asks gets what is known. */
+void ar_usage_stop(struct ar_engine *e);
+
 void ar_usage_fini(struct ar_engine *e);
 
 #endif
