@@ -3,7 +3,7 @@
 // ci: release only
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -181,6 +181,21 @@ test('docs/workspaces.md: the life of a workspace', { skip: process.env.AR_TEST_
 	assert.equal(workspace.name, 'project');
 	assert.match(out, /"name":"The project"/);
 	assert.match(out, /"result":"archived"/);
+});
+
+test('docs/workers.md: a worker from its token to its end', async (t) => {
+	const [home, folder] = [newFolder(), newFolder()];
+	const model = await startModel();
+	const rt = await startAgentd({ config: { 'workspaces.dir': newFolder() }, model });
+	t.after(() => rt.stop());
+	// The terminal waits where a person would: until the worker has joined.
+	const script = block('docs/workers.md', 'workers').replace('http://127.0.0.1:7717', rt.url)
+		.replace('--label zone=a &', '--label zone=a > joined 2> log & until [ -s joined ]; do kill -0 $!; sleep 0.05; done');
+	const out = await bash(`cd ${folder}\n${script}\nwait $! || test $? = 1`, { HOME: home, AGENTD_SOCKET: rt.socket });
+	const { workspace } = JSON.parse(readFileSync(join(folder, 'workspace.json'), 'utf8'));
+	assert.ok(workspace.root.startsWith(join(realpathSync(home), 'worker/workspaces/')), workspace.root);
+	assert.match(out, /You said: What is in here\?/);
+	assert.match(readFileSync(join(folder, 'log'), 'utf8'), /does not accept the token of this worker/);
 });
 
 test('docs/tenants.md: the facts of all sessions', async (t) => {

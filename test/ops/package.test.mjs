@@ -80,7 +80,7 @@ test('it says what it needs, and nothing in it is writable or foreign', () => {
 	const paths = listed.map((line) => line.split(/\s+/)[5]);
 	for (const helper of ['agent-init', 'agent-shim', 'agent-audit', 'agent-files', 'agent-proxy', 'agentd', 'agentctl'])
 		assert.ok(paths.includes(`./usr/lib/agentd/${helper}`), helper);
-	for (const path of ['systemd/system/agentd.service', 'systemd/system/agentd.socket', 'systemd/user/agentd.service', 'systemd/user/agentd.socket'])
+	for (const path of ['systemd/system/agentd.service', 'systemd/system/agentd.socket', 'systemd/system/agentd-worker.service', 'systemd/user/agentd.service', 'systemd/user/agentd.socket'])
 		assert.ok(paths.includes(`./usr/lib/${path}`), path);
 	assert.equal(execFileSync('dpkg-deb', ['-I', deb, 'conffiles'], { encoding: 'utf8' }), '/etc/agentd/agentd.yaml\n');
 });

@@ -129,24 +129,27 @@ test('systemd-socket-activate passes what agentd serves', { skip: !has('systemd-
 });
 
 const units = fileURLToPath(new URL('../../packaging/systemd', import.meta.url));
+const unitsOf = (kind) => ['agentd.service', 'agentd.socket', ...(kind === 'system' ? ['agentd-worker.service'] : [])];
 
 test('systemd finds no fault with the units, and little exposure', { skip: !has('systemd-analyze') }, () => {
 	const folder = newFolder();
 	mkdirSync(join(folder, 'bin'));
 	for (const kind of ['system', 'user']) {
-		for (const unit of ['agentd.service', 'agentd.socket']) {
+		for (const unit of unitsOf(kind)) {
 			const text = readFileSync(join(units, kind, unit), 'utf8');
 			const made = join(folder, unit);
 			execFileSync('sh', ['-c', `cat >"$1"`, 'sh', made], { input: text.replaceAll('/usr/bin/agentd', join(bin, 'agentd')) });
 		}
-		const args = [...(kind === 'user' ? ['--user'] : []), '--man=no', 'verify', join(folder, 'agentd.service'), join(folder, 'agentd.socket')];
+		const args = [...(kind === 'user' ? ['--user'] : []), '--man=no', 'verify', ...unitsOf(kind).map((unit) => join(folder, unit))];
 		const said = execFileSync('sh', ['-c', 'systemd-analyze "$@" 2>&1; echo "exit $?"', 'sh', ...args], { encoding: 'utf8' });
 		const ours = said.split('\n').filter((line) => line.includes('agentd'));
 		assert.deepEqual(ours, [], said);
 	}
-	const table = execFileSync('systemd-analyze', ['security', '--offline=true', '--no-pager', join(units, 'system', 'agentd.service')], { encoding: 'utf8' });
-	const level = Number(/Overall exposure level for agentd.service: ([0-9.]+)/.exec(table)[1]);
-	assert.ok(level <= 5, `exposure ${level}`);
+	for (const unit of ['agentd.service', 'agentd-worker.service']) {
+		const table = execFileSync('systemd-analyze', ['security', '--offline=true', '--no-pager', join(units, 'system', unit)], { encoding: 'utf8' });
+		const level = Number(new RegExp(`Overall exposure level for ${unit}: ([0-9.]+)`).exec(table)[1]);
+		assert.ok(level <= 5, `exposure ${level} of ${unit}`);
+	}
 });
 
 // What the directives of the unit do to the files that a process sees, without systemd: a user of no rights, / read-only, a /tmp of its own.
