@@ -19,6 +19,7 @@
 
 #define RETRY_FIRST_MS 250
 #define RETRY_MAX_MS 30000
+#define SWEEP_FIRST_MS (3600 * 1000)
 
 struct ar_worker_host {
 	const struct ar_worker_start *start;
@@ -31,11 +32,13 @@ struct ar_worker_host {
 	const char *identity; /* path of its file */
 	struct ar_worker_enrolment *enrolment; /* under way, or NULL */
 	struct ar_link_client *client; /* connecting, or NULL */
-	uv_timer_t retry, grace;
+	uv_timer_t retry, grace, sweep;
 	uint64_t retry_ms; /* the last pause; 0: none since the last link */
 	int lock;
 	bool has_timers;
 	bool has_joined; /* the daemon has greeted, once at least */
+	bool is_joined;
+	bool has_parted; /* since the last sweep */
 	bool is_stopping;
 	bool is_over;
 	char reason[512];
@@ -141,6 +144,7 @@ static void on_joined(void *arg)
 	struct ar_worker_host *w = arg;
 
 	w->retry_ms = 0;
+	w->is_joined = true;
 	ar_log_line(w->start->log, "info", "joined", w->start->url);
 	if (w->has_joined)
 		return;
@@ -151,9 +155,12 @@ static void on_joined(void *arg)
 
 static void on_parted(void *arg, struct ar_str why)
 {
+	struct ar_worker_host *w = arg;
 	struct ar_arena a = { 0 };
 
-	join_later(arg, "the link is lost; joining again", ar_arena_str(&a, why).p);
+	w->is_joined = false;
+	w->has_parted = true;
+	join_later(w, "the link is lost; joining again", ar_arena_str(&a, why).p);
 	ar_arena_fini(&a);
 }
 
@@ -245,6 +252,19 @@ static void join(struct ar_worker_host *w)
 		connect_daemon(w);
 }
 
+/* ---- processes that nobody asks for any more ---- */
+
+/* A daemon that was there all the time has attached to those that it knows; what it forgot while this worker
+ * was away, it does not say again. */
+static void on_sweep(uv_timer_t *timer)
+{
+	struct ar_worker_host *w = timer->data;
+	bool is_settled = w->is_joined && !w->has_parted;
+
+	w->has_parted = false;
+	uv_timer_start(timer, on_sweep, ar_host_processes_sweep(&w->machine.processes, is_settled), 0);
+}
+
 /* ---- the start ---- */
 
 static enum ar_status make_dir(const char *path, struct ar_error *err)
@@ -331,8 +351,10 @@ enum ar_status ar_worker_host_open(uv_loop_t *loop, const struct ar_worker_start
 	}
 	uv_timer_init(loop, &w->retry);
 	uv_timer_init(loop, &w->grace);
-	w->retry.data = w->grace.data = w;
+	uv_timer_init(loop, &w->sweep);
+	w->retry.data = w->grace.data = w->sweep.data = w;
 	w->has_timers = true;
+	uv_timer_start(&w->sweep, on_sweep, SWEEP_FIRST_MS, 0);
 	uv_timer_start(&w->retry, on_retry, 0, 0);
 	*ret = w;
 	return AR_OK;
@@ -356,6 +378,7 @@ void ar_worker_host_free(struct ar_worker_host *w)
 	if (w->has_timers) {
 		uv_close((uv_handle_t *)&w->retry, NULL);
 		uv_close((uv_handle_t *)&w->grace, NULL);
+		uv_close((uv_handle_t *)&w->sweep, NULL);
 	}
 	uv_run(w->loop, UV_RUN_DEFAULT);
 	ar_worker_machine_free(&w->machine);
