@@ -79,7 +79,7 @@ def wait_idle(port, session):
 
 
 class Server:
-    """A program that says in its first line of output where it listens."""
+    """A program that says in its first line of output that it is ready, and where it listens if it does."""
 
     def __init__(self, command, env=None, cpu=None):
         pin = (lambda: os.sched_setaffinity(0, {cpu})) if cpu is not None else None
@@ -92,7 +92,7 @@ class Server:
         if not line:
             raise SystemExit(f"bench: {command[0]} ended at start")
         said = json.loads(line)
-        self.port = said.get("port") or int(said["listen"].rsplit(":", 1)[1])
+        self.port = said.get("port") or ("listen" in said and int(said["listen"].rsplit(":", 1)[1]))
 
     def cpu_us(self):
         return cpu_of(self.child.pid)

@@ -13,6 +13,7 @@ from rows.checkpoint import checkpoints
 from rows.counts import commit_instructions, instructions, postgres_instructions, stored_instructions, tls_instructions
 from rows.stores import floor_cpu_ms, stores
 from rows.wire import cold_reads, memory, start_postgres, wire, wire_names
+from rows.worker import worker_calls
 
 ROUNDS = 5
 BODY = 300  # bytes of a request body; JSON is padded with spaces
@@ -424,6 +425,7 @@ GROUPS = (
     ("spawn_sandboxed spawn_sandboxed_cpu spawn_cold spawn_cold_cpu spawn_ungrouped spawn_ungrouped_cpu spawn_vs_bubblewrap rss_shim memory_prewarmed",
      spawn, False),
     ("checkpoint_10_of_50k checkpoint_10_of_50k_cpu checkpoint_unchanged_50k checkpoint_first_50k", checkpoints, False),
+    ("worker_read_file worker_read_file_cpu worker_read_file_own_cpu worker_shell worker_shell_cpu worker_shell_own_cpu", worker_calls, False),
 )
 
 
