@@ -36,6 +36,7 @@ struct remote_call {
 	char ref[AR_WORKER_REF_TEXT];
 	bool is_cancelled;
 	bool is_resumed; /* its worker is asked what became of it */
+	bool is_of_other_life; /* it was sent to an earlier life of the worker's program */
 	ar_usec give_up_at; /* monotonic; 0: it waits as long as the lease lasts */
 	enum ar_doom doom;
 	char why[200]; /* with AR_DOOM_REFUSED */
@@ -146,6 +147,8 @@ static void forget_call(struct remote_call *c)
 static void doom(struct remote_call *c, enum ar_doom why)
 {
 	forget_call(c);
+	if (c->remote)
+		ar_remote_expect_strays(c->remote);
 	c->doom = why;
 	c->remote = NULL;
 	ar_list_push(&c->set->doomed_calls, &c->node);
@@ -270,12 +273,13 @@ static void cancel_call(struct remote_call *c)
 		send_word(c->remote, "cancel", ar_str_from(c->ref));
 }
 
-void ar_calls_resume(struct ar_remote *r)
+void ar_calls_resume(struct ar_remote *r, bool is_same_life)
 {
 	AR_LIST_FOR (it, &r->calls) {
 		struct remote_call *c = AR_CONTAINER_OF(it, struct remote_call, node);
 
 		c->is_resumed = true;
+		c->is_of_other_life |= !is_same_life;
 		send_word(r, "resume", ar_str_from(c->ref));
 		if (c->is_cancelled)
 			send_word(r, "cancel", ar_str_from(c->ref));
@@ -392,11 +396,16 @@ static void on_refused(struct remote_call *c, struct ar_wire_message *m)
 }
 
 /* It never began there, certainly. One that was cancelled meanwhile is sent all the same, with its
- * cancellation behind it: its worker says how it ended. */
+ * cancellation behind it: its worker says how it ended. A program that was started again may be a copy on
+ * another machine, with the same token: what it does not know may run on the first one. */
 static void on_unknown(struct remote_call *c, struct ar_wire_message *m AR_UNUSED)
 {
 	if (!c->is_resumed) {
 		ar_remote_break(c->remote, "a call is unknown that was not asked about");
+		return;
+	}
+	if (c->is_of_other_life) {
+		doom(c, AR_DOOM_LOST);
 		return;
 	}
 	c->is_resumed = false;

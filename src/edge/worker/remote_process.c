@@ -13,6 +13,7 @@
 
 #define HANDLE_MAX 4096
 #define WRITES_MAX 64 /* that wait for an answer */
+#define REPORTS_MAX 10000 /* of one process: each may become a fact */
 #define STREAMS (AR_PROC_TTY + 1)
 
 struct remote_process {
@@ -33,6 +34,7 @@ struct remote_process {
 	uint16_t rows, columns; /* likewise; 0: as it was */
 	uint64_t at[STREAMS]; /* bytes that the owner has */
 	uint64_t seq; /* of the last report that it has */
+	size_t reports;
 	uint64_t writes[WRITES_MAX];
 	size_t write_count;
 	size_t busy_count; /* of the first of them: the owner is informed in the loop's next turn */
@@ -344,6 +346,8 @@ static void on_report(struct remote_process *p, struct ar_wire_message *m)
 		return;
 	if (r.seq > 0)
 		p->seq = r.seq;
+	if (r.kind != AR_PROC_TRUNCATED && p->reports++ >= REPORTS_MAX)
+		return;
 	p->owner->v->on_report(p->owner, &r);
 }
 
@@ -589,6 +593,8 @@ static void leave_process(struct ar_process_host *h, struct ar_process *owner)
 		return;
 	if (p->remote && ar_remote_is_up(p->remote))
 		send_word(p, "leave");
+	if (p->remote)
+		ar_remote_expect_strays(p->remote);
 	process_free(p);
 }
 

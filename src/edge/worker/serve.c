@@ -5,6 +5,8 @@
  * worker at that time or later, so it never counts calls as lost that still run here. */
 #include "serve_priv.h"
 
+#include "hash.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -103,6 +105,7 @@ static void send_hello(struct ar_worker_serve *s)
 
 	write_capabilities(s, &capabilities);
 	ar_wire_begin(&w, "hello", AR_STR_NONE);
+	ar_jw_mstr(&w.w, "life", ar_str_from(s->life));
 	ar_wire_add(&w, "version", s->options.version);
 	ar_wire_add(&w, "capabilities", ar_buf_str(&capabilities));
 	ar_wire_add(&w, "labels", s->options.labels);
@@ -348,6 +351,15 @@ static void copy_options(struct ar_worker_serve *s, const struct ar_worker_serve
 		s->options.clock = ar_clock_boot();
 }
 
+static void draw_life(struct ar_worker_serve *s)
+{
+	uint8_t random[16];
+
+	ar_hash_draw(random, sizeof(random));
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(s->life + 2 * i, 3, "%02x", random[i]);
+}
+
 struct ar_worker_serve *ar_worker_serve_new(uv_loop_t *loop, const struct ar_worker_ports *local,
 					    const struct ar_worker_serve_options *o, struct ar_error *err)
 {
@@ -363,6 +375,7 @@ struct ar_worker_serve *ar_worker_serve_new(uv_loop_t *loop, const struct ar_wor
 	s->lease_ms = LEASE_MS;
 	s->heartbeat_ms = HEARTBEAT_MS;
 	copy_options(s, o);
+	draw_life(s);
 	s->parser = ar_json_parser_new();
 	s->checker = ar_json_parser_new();
 	ar_list_init(&s->calls);

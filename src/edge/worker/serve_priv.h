@@ -21,6 +21,7 @@ struct ar_worker_serve {
 	struct ar_wire_out out;
 	bool is_welcome; /* the daemon has greeted on this link */
 	const char *broken; /* why the link is to be closed in the loop's next turn */
+	char life[33]; /* of this process, at random */
 	char daemon_id[65]; /* of the last that greeted; empty: none yet */
 	int64_t lease_ms, heartbeat_ms;
 	ar_usec hello_at; /* monotonic: when the greeting of this link was sent */

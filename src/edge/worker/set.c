@@ -12,7 +12,7 @@
 #define LEASE_MS 30000
 #define HELLO_MS 10000
 #define TICK_MAX_MS 250
-#define STRAYS_MAX 4096 /* of one link */
+#define STRAYS_MAX 4096 /* of one link, and so many more for each thing that was given up */
 #define HELD_MAX ((size_t)512 << 20)
 #define VERSION_MAX 128
 #define CAPABILITIES_MAX 65536
@@ -162,8 +162,13 @@ void ar_remote_send_copy(struct ar_remote *r, const struct ar_wire_writer *w)
 
 void ar_remote_stray(struct ar_remote *r)
 {
-	if (++r->strays > STRAYS_MAX)
+	if (++r->strays > r->strays_max)
 		ar_remote_break(r, "too many messages about calls that are not open");
+}
+
+void ar_remote_expect_strays(struct ar_remote *r)
+{
+	r->strays_max += STRAYS_MAX;
 }
 
 /* The link is gone, by whom ever: what is open waits for the next one. */
@@ -223,10 +228,13 @@ static void send_welcome(struct ar_remote *r)
 
 static void on_hello(struct ar_remote *r, struct ar_wire_message *m)
 {
-	struct ar_str version = ar_wire_text(m, m->head, "version");
+	struct ar_str life = AR_STR(""), version = ar_wire_text(m, m->head, "version");
 	struct ar_str capabilities = ar_wire_json(m, m->head, "capabilities", AR_JSON_OBJECT);
 
-	if (r->is_greeted || m->is_broken || version.len > VERSION_MAX ||
+	bool is_same_life;
+
+	ar_json_str(ar_json_get(m->head, "life"), &life);
+	if (r->is_greeted || m->is_broken || version.len > VERSION_MAX || life.len >= sizeof(r->life) ||
 	    capabilities.len > CAPABILITIES_MAX) {
 		ar_remote_break(r, "its greeting cannot be used");
 		return;
@@ -236,8 +244,10 @@ static void on_hello(struct ar_remote *r, struct ar_wire_message *m)
 	r->is_draining = ar_wire_bool(m, m->head, "isDraining");
 	r->version = copy_text(r->version, version);
 	r->capabilities = copy_text(r->capabilities, capabilities);
+	is_same_life = ar_str_is(life, r->life);
+	snprintf(r->life, sizeof(r->life), "%.*s", AR_STR_ARG(life));
 	send_welcome(r);
-	ar_calls_resume(r);
+	ar_calls_resume(r, is_same_life);
 	ar_processes_resume(r);
 	ar_worker_set_later(r->set);
 }
@@ -301,6 +311,7 @@ void ar_worker_set_link(struct ar_worker_set *s, struct ar_str worker_id, struct
 	r->linked_at = ar_worker_set_now(s);
 	r->generation++;
 	r->strays = 0;
+	r->strays_max = STRAYS_MAX;
 	r->is_dropped = false;
 	r->in = (struct ar_wire_in){
 		.parser = s->parser, .checker = s->checker, .held = &s->held, .held_max = HELD_MAX

@@ -47,6 +47,8 @@ struct ar_remote {
 	bool is_greeted, is_draining, is_lost, is_dropped;
 	const char *broken; /* why its link is to be closed in the loop's next turn; NULL: it is good */
 	size_t strays; /* messages of this link about things that are not open */
+	size_t strays_max;
+	char life[33]; /* of the worker's program, as its last greeting says */
 	char *version, *capabilities;
 	enum ar_worker_state reported; /* to on_changed */
 	struct ar_list calls, processes;
@@ -61,6 +63,7 @@ void ar_remote_send(struct ar_remote *r, struct ar_wire_writer *w);
 void ar_remote_send_copy(struct ar_remote *r, const struct ar_wire_writer *w);
 void ar_remote_break(struct ar_remote *r, const char *why); /* the link, in the loop's next turn */
 void ar_remote_stray(struct ar_remote *r); /* a message about something that is not open */
+void ar_remote_expect_strays(struct ar_remote *r); /* something was given up: what is on its way is no lie */
 void ar_worker_set_later(struct ar_worker_set *s);
 ar_usec ar_worker_set_now(const struct ar_worker_set *s);
 
@@ -81,7 +84,7 @@ enum ar_doom {
 
 /* calls.c */
 void ar_calls_init(struct ar_worker_set *s);
-void ar_calls_resume(struct ar_remote *r); /* a new link */
+void ar_calls_resume(struct ar_remote *r, bool is_same_life); /* a new link */
 bool ar_calls_message(struct ar_remote *r, struct ar_wire_message *m); /* false: not an op of calls */
 void ar_calls_tick(struct ar_remote *r, ar_usec now);
 void ar_calls_lose(struct ar_remote *r, enum ar_doom why); /* all, in the loop's next turn */

@@ -3,8 +3,10 @@
 
 #include "mem.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static const struct ar_tool_result good = { .outcome = AR_TOOL_OK, .text = { "fine", 4 } };
 
@@ -294,13 +296,118 @@ static void what_a_worker_had_begun_is_lost_with_it(void **state)
 	rig_run(r);
 	assert_int_equal(begun.outcome, AR_TOOL_LOST);
 	assert_int_equal(read.outcome, AR_TOOL_LOST);
-	assert_int_equal(sent.done, 0); /* it never began: it was sent again */
-	fake_finish(&r->there, "call_3", &good);
-	rig_run(r);
-	assert_int_equal(sent.outcome, AR_TOOL_OK);
+	assert_int_equal(sent.outcome, AR_TOOL_LOST); /* who says that it never began may be another */
 	assert_int_equal(fake_begins(&r->there, "call_1"), 1);
 	assert_int_equal(fake_begins(&r->there, "call_2"), 1);
-	assert_int_equal(fake_begins(&r->there, "call_3"), 1);
+	assert_int_equal(fake_begins(&r->there, "call_3"), 0);
+	probe_start(r, &begun, "call_1", "change"); /* once more, by whom ever */
+	rig_run(r);
+	assert_int_equal(begun.outcome, AR_TOOL_LOST);
+	assert_int_equal(fake_begins(&r->there, "call_1"), 1);
+}
+
+/* Somebody copied the folder of a worker: two programs with one token, and each has a list of its own. */
+static void a_copy_of_a_worker_runs_nothing_twice(void **state)
+{
+	struct rig *r = connected(state);
+	struct rig *other;
+	struct probe_call p;
+	void *second;
+
+	probe_start(r, &p, "call_1", "change");
+	rig_run(r);
+	assert_int_equal(fake_begins(&r->there, "call_1"), 1);
+	rig_open(&second);
+	other = second;
+	r->pair = wire_pair_new();
+	ar_list_push(&r->pairs, &r->pair->node);
+	ar_worker_set_link(r->set, WORKER, AR_STR("tenant"), &r->pair->daemon.link);
+	ar_worker_serve_link(other->serve, &r->pair->worker.link);
+	rig_run(r);
+	rig_run(other);
+	rig_run(r);
+	assert_int_equal(fake_begins(&other->there, "call_1"), 0);
+	assert_int_equal(p.outcome, AR_TOOL_LOST);
+	rig_cut(r);
+	rig_close(&second);
+}
+
+/* ---- the disk, and limits ---- */
+
+static void a_change_waits_for_the_disk(void **state)
+{
+	struct rig *r = connected(state);
+	struct probe_call look, change;
+
+	probe_start(r, &look, "call_1", "look");
+	probe_start(r, &change, "call_2", "change");
+	while (wire_deliver(&r->pair->daemon)) /* and the loop does not turn: nothing is synced */
+		;
+	assert_int_equal(fake_begins(&r->there, "call_1"), 1);
+	assert_int_equal(fake_begins(&r->there, "call_2"), 0);
+	rig_run(r);
+	assert_int_equal(fake_begins(&r->there, "call_2"), 1);
+	fake_finish_first(&r->there);
+	fake_finish_first(&r->there);
+	rig_run(r);
+}
+
+static void a_full_disk_runs_nothing(void **state)
+{
+	struct rig *r = connected(state);
+	struct rlimit old, small;
+	struct probe_call p, later;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	small = old;
+	small.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	probe_start(r, &p, "call_1", "change");
+	rig_run(r);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(p.outcome, AR_TOOL_NOT_RUN);
+	assert_int_equal(fake_begins(&r->there, "call_1"), 0);
+	probe_start(r, &later, "call_2", "change");
+	rig_run(r);
+	fake_finish_first(&r->there);
+	rig_run(r);
+	assert_int_equal(later.outcome, AR_TOOL_OK);
+}
+
+#define MANY 1100
+
+/* More calls than a worker runs at once. */
+static void a_worker_has_limits(void **state)
+{
+	struct rig *r = connected(state);
+	struct probe_call *calls = ar_new0(MANY * sizeof(*calls));
+	size_t refused = 0, lost = 0, fine = 0;
+	char(*ids)[16] = ar_new0(MANY * sizeof(*ids));
+
+	for (size_t i = 0; i < MANY; i++) {
+		snprintf(ids[i], sizeof(ids[i]), "call_%zu", i);
+		probe_start(r, &calls[i], ids[i], "look");
+	}
+	rig_run(r);
+	assert_int_equal(r->there.begun, 1024);
+	rig_cut(r);
+	while (!ar_list_empty(&r->there.calls))
+		fake_finish_first(&r->there);
+	assert_int_equal(ar_worker_serve_open_calls(r->serve), 1024);
+	rig_connect(r);
+	rig_run(r);
+	for (size_t i = 0; i < MANY; i++) {
+		assert_int_equal(calls[i].done, 1);
+		refused += calls[i].outcome == AR_TOOL_NOT_RUN;
+		lost += calls[i].outcome == AR_TOOL_LOST;
+		fine += calls[i].outcome == AR_TOOL_OK;
+	}
+	assert_int_equal(refused, MANY - 1024);
+	assert_int_equal(lost + fine, 1024);
+	assert_int_equal(ar_worker_serve_open_calls(r->serve), 0);
+	ar_free(calls);
+	ar_free(ids);
 }
 
 static void a_daemon_that_restarts_finds_nothing_running(void **state)
@@ -669,6 +776,10 @@ int main(void)
 		TEST(a_second_cut_changes_nothing),
 		TEST(a_newer_link_takes_the_place_of_the_older),
 		TEST(what_a_worker_had_begun_is_lost_with_it),
+		TEST(a_copy_of_a_worker_runs_nothing_twice),
+		TEST(a_change_waits_for_the_disk),
+		TEST(a_full_disk_runs_nothing),
+		TEST(a_worker_has_limits),
 		TEST(a_daemon_that_restarts_finds_nothing_running),
 		TEST(a_silent_worker_is_stale_then_lost),
 		TEST(the_worker_ends_before_the_daemon_gives_up),

@@ -337,6 +337,49 @@ static void output_before_go_ends_the_link(void **state)
 	probe_leave(r, &p);
 }
 
+/* Each report may become a fact. */
+static void reports_without_end_are_bounded(void **state)
+{
+	struct rig *r = *state;
+	struct ar_process_host *host = ar_worker_set_ports(r->set)->processes;
+	struct wire_end *w = greeted_liar(r);
+	struct probe_process p;
+	char ref[64], head[256];
+
+	probe_launch(r, &p);
+	snprintf(ref, sizeof(ref), "%s", ref_of_launch(r));
+	put_of(r, w, ref, "\"op\":\"ready\",\"handle\":[0,1],\"size\":1}", AR_STR("h"));
+	host->v->go(host, &p.port);
+	for (int i = 1; i <= 12000; i++) {
+		snprintf(head, sizeof(head),
+			 "{\"ref\":\"%s\",\"op\":\"report\",\"kind\":4,\"seq\":%d,\"detail\":[0,2],\"size\":"
+			 "2}",
+			 ref, i);
+		wire_put(w, head, AR_STR("{}"));
+		(void)wire_deliver(w);
+	}
+	assert_int_equal(p.reports, 10000);
+	assert_false(r->pair->daemon.is_closed);
+	probe_leave(r, &p);
+}
+
+/* What is on its way from a process that was left is no lie. */
+static void output_of_one_that_was_left_is_no_flood(void **state)
+{
+	struct rig *r = *state;
+	struct wire_end *w = greeted_liar(r);
+	struct probe_process p;
+
+	probe_launch(r, &p);
+	probe_leave(r, &p);
+	for (int i = 0; i < 6000; i++) {
+		wire_put(w, "{\"op\":\"output\",\"ref\":\"p:x\",\"size\":1}", AR_STR("x"));
+		(void)wire_deliver(w);
+	}
+	rig_run(r);
+	assert_false(r->pair->daemon.is_closed);
+}
+
 /* ---- a daemon that lies ---- */
 
 static void a_worker_ends_the_link_of_a_lying_daemon(void **state)
@@ -397,6 +440,8 @@ int main(void)
 		TEST(bytes_nobody_announced_end_the_link),
 		TEST(output_at_another_place_ends_the_link),
 		TEST(output_before_go_ends_the_link),
+		TEST(reports_without_end_are_bounded),
+		TEST(output_of_one_that_was_left_is_no_flood),
 		TEST(a_worker_ends_the_link_of_a_lying_daemon),
 		TEST(unknown_ops_and_members_are_of_a_later_version),
 	};
