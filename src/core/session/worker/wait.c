@@ -111,6 +111,7 @@ enum ar_hold ar_worker_before_call(struct ar_decision *d, struct ar_turn *turn, 
 		wait(d, turn);
 		return AR_HELD;
 	}
+	ar_worker_observe(d); /* it may have come back while nothing waited for it */
 	if (turn->waits_worker.v)
 		end_wait(d, turn);
 	return AR_GO_ON;

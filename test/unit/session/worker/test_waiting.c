@@ -189,6 +189,25 @@ static void an_interruption_ends_the_wait(void **state)
 	desk_expect(d, "");
 }
 
+/* Nobody waited for it when it came back: the next call says so. */
+static void what_is_on_record_is_not_older_than_a_call(void **state)
+{
+	struct desk *d = *state;
+
+	begin(d, AR_WORKER_AWAY);
+	ASK_FOR(d, "put");
+	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN,
+				      &(struct ar_cmd_interrupt_turn_in){ .session_id = d->session.id,
+									  .reason = AR_STR("enough") }),
+			 AR_OK);
+	assert_int_equal(change(d, AR_WORKER_CONNECTED), AR_OK);
+	desk_expect(d, "");
+	assert_int_equal(desk_submit(d, "b"), AR_OK);
+	ASK_FOR(d, "put");
+	desk_expect_payload(d, AR_EV_WORKER_CHANGED, "\"state\":\"connected\"");
+	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_CALL), 1);
+}
+
 static void silence_is_not_counted_meanwhile(void **state)
 {
 	struct desk *d = *state;
@@ -389,21 +408,14 @@ static void its_report_decides_about_profiles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_call_waits_for_its_worker),
-		TEST(a_connected_worker_leaves_no_trace),
-		TEST(a_drained_worker_begins_nothing),
-		TEST(other_tools_do_not_wait),
-		TEST(an_interruption_ends_the_wait),
-		TEST(silence_is_not_counted_meanwhile),
-		TEST(a_restart_finds_it_waiting),
-		TEST(a_call_that_did_not_begin_waits),
-		TEST(a_silent_worker_makes_the_thread_stale),
-		TEST(a_lost_worker_loses_the_attempt),
-		TEST(about_a_write_a_person_is_asked),
-		TEST(a_process_outlives_the_lease),
-		TEST(a_restart_keeps_it_lost),
-		TEST(a_lost_turn_can_be_interrupted),
-		TEST(its_report_decides_about_profiles),
+		TEST(a_call_waits_for_its_worker),	TEST(a_connected_worker_leaves_no_trace),
+		TEST(a_drained_worker_begins_nothing),	TEST(other_tools_do_not_wait),
+		TEST(an_interruption_ends_the_wait),	TEST(what_is_on_record_is_not_older_than_a_call),
+		TEST(silence_is_not_counted_meanwhile), TEST(a_restart_finds_it_waiting),
+		TEST(a_call_that_did_not_begin_waits),	TEST(a_silent_worker_makes_the_thread_stale),
+		TEST(a_lost_worker_loses_the_attempt),	TEST(about_a_write_a_person_is_asked),
+		TEST(a_process_outlives_the_lease),	TEST(a_restart_keeps_it_lost),
+		TEST(a_lost_turn_can_be_interrupted),	TEST(its_report_decides_about_profiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
