@@ -246,8 +246,13 @@ void sim_files_make(struct sim *s)
 	struct ar_str reply;
 
 	s->is_calm = true;
-	reply = sim_ask_now(s, AR_CMD_CREATE_WORKSPACE,
-			    AR_STR("{\"name\":\"sim\",\"idempotencyKey\":\"sim\"}"));
+	sim_workers_make(s);
+	reply = sim_ask_now(
+		s, AR_CMD_CREATE_WORKSPACE,
+		s->worker.is_used
+			? AR_STR("{\"name\":\"sim\",\"idempotencyKey\":\"sim\",\"worker\":\"" SIM_WORKER
+				 "\"}")
+			: AR_STR("{\"name\":\"sim\",\"idempotencyKey\":\"sim\"}"));
 	s->is_calm = false;
 	if (ar_json_parse(s->json, reply, &v, NULL) != AR_OK)
 		sim_fail(s, "create_workspace is not JSON: %.*s", AR_STR_ARG(reply));

@@ -134,6 +134,9 @@ static void show(const struct sim_counts *c)
 		{ "processes", c->processes },
 		{ "attaches", c->attaches },
 		{ "checkpoints", c->checkpoints },
+		{ "worker changes", c->worker_changes },
+		{ "worker waits", c->worker_waits },
+		{ "worker losses", c->worker_losses },
 	};
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++)

@@ -180,6 +180,7 @@ static void check_session(struct sim *s, const struct sim_log *log, const struct
 	struct ar_str session_key = { log->session_key, AR_SESSION_KEY_LEN };
 
 	sim_check_log(s, log);
+	sim_check_worker(s, log);
 	sim_check_session(s, sim_ask_now(s, AR_CMD_GET_SESSION, body_of(s, session_key, AR_STR_NONE)), true);
 	check_snapshot(s, log, ms);
 	check_stored(s, session_key);

@@ -1,7 +1,7 @@
 /* A whole runtime in one process: the core as it is, fake ports, a virtual clock, and every choice
  * drawn from one seed. Files: world.c (build, run, crash, end), move.c, ports.c (store and clock),
- * provider.c, hooks.c, tools.c, checkpoints.c, process.c (processes that outlive the runtime), client.c and
- * client_ask.c, reader.c, log.c (what is stored), laws.c and rest.c (what must hold), main.c.
+ * provider.c, hooks.c, tools.c, checkpoints.c, workers.c, process.c (processes that outlive the runtime),
+ * client.c and client_ask.c, reader.c, log.c (what is stored), laws.c and rest.c (what must hold), main.c.
  * Single-threaded; a run is a pure function of its seed. */
 #ifndef SIM_H
 #define SIM_H
@@ -46,7 +46,7 @@ struct sim_plan {
 struct sim_counts {
 	uint64_t seeds, facts, turns, hooks, completed, failed, cancelled, calls, crashes, fences, refused,
 		repeats, steers, forks, rollbacks, conflicts, moves, resumes, frames, rejoins, overtaken,
-		reads, processes, attaches, checkpoints;
+		reads, processes, attaches, checkpoints, worker_changes, worker_waits, worker_losses;
 };
 
 /* A store in front of the faulty one: knows what is in flight, and can hold done() back. */
@@ -95,6 +95,18 @@ struct sim_submit {
 	unsigned facts; /* turn.submitted with its text, counted at the end */
 };
 
+#define SIM_WORKER_KEY "0000000000maaaaaaaaaaaaaaa"
+#define SIM_WORKER "wk_" SIM_WORKER_KEY
+
+/* The worker that has the workspace, in seeds that have one. */
+struct sim_worker {
+	struct ar_workers port;
+	struct sim_actor actor;
+	uint64_t random; /* its own chance */
+	enum ar_worker_state state;
+	bool is_used;
+};
+
 struct sim {
 	uint64_t seed, random;
 	bool is_loud;
@@ -116,6 +128,7 @@ struct sim {
 	struct ar_toolbox *toolbox;
 	struct ar_process_host host;
 	struct ar_checkpoints checkpoints;
+	struct sim_worker worker;
 	struct ar_str workspace; /* of the sessions that name one */
 	uint64_t files; /* as they are now: a state is a number */
 	uint64_t states; /* that there were */
@@ -185,6 +198,7 @@ void sim_hooks_drop(struct sim *s); /* open runs are forgotten */
 void sim_tools_open(struct sim *s);
 void sim_tools_lose(struct sim *s); /* they have to be found again, which may take a while */
 void sim_tools_drop(struct sim *s); /* open calls are forgotten */
+void sim_tools_cut(struct sim *s); /* with the worker: those at it that have no process yet are lost */
 
 /* ---- checkpoints.c ---- */
 void sim_files_open(struct sim *s);
@@ -192,6 +206,14 @@ void sim_files_serve(struct sim *s); /* to a new process */
 void sim_files_make(struct sim *s); /* the workspace */
 void sim_files_crashed(struct sim *s); /* open runs end, and nobody hears it */
 struct ar_str sim_some_checkpoint(struct sim *s, struct ar_str session_key); /* absent: none was made */
+
+/* ---- workers.c ---- */
+void sim_workers_open(struct sim *s);
+void sim_workers_make(struct sim *s); /* its record */
+void sim_workers_begin(struct sim *s); /* from now on it comes and goes */
+void sim_workers_crashed(struct sim *s);
+void sim_check_worker(struct sim *s, const struct sim_log *log); /* what the facts say of it */
+bool sim_worker_takes(const struct sim *s, struct ar_str worker); /* a call, now */
 
 /* ---- process.c ---- */
 void sim_procs_open(struct sim *s);

@@ -113,10 +113,17 @@ static void start(struct ar_tool_source *src, struct ar_tool_call *call)
 	call->source_state = c;
 	c->has_asked = !ar_str_absent(call->process_id);
 	s->files = ++s->states;
+	if (!sim_worker_takes(s, call->worker) && ar_str_absent(call->process_id)) {
+		c->result = (struct ar_tool_result){ .outcome = AR_TOOL_NOT_RUN };
+		c->is_ending = c->has_asked = true;
+	}
 	sim_say(s, "tool", "%.*s starts, its process is %.*s", AR_STR_ARG(call->tool_call_id),
 		AR_STR_ARG(call->process_id));
 	ar_list_push(&s->tool_calls, &c->node);
-	sim_actor_start(s, &c->actor, c->has_asked ? SIM_NEVER : s->now + (ar_usec)sim_below(s, 5 * SIM_MS),
+	sim_actor_start(s, &c->actor,
+			c->is_ending   ? s->now
+			: c->has_asked ? SIM_NEVER
+				       : s->now + (ar_usec)sim_below(s, 5 * SIM_MS),
 			call_step);
 }
 
@@ -219,6 +226,19 @@ void sim_tools_open(struct sim *s)
 	ar_toolbox_add(s->toolbox, &s->source);
 	s->policy.inventory = ar_toolbox_inventory(s->toolbox);
 	sim_actor_start(s, &s->finder, SIM_NEVER, find_tools);
+}
+
+void sim_tools_cut(struct sim *s)
+{
+	AR_LIST_FOR_SAFE (it, &s->tool_calls) {
+		struct sim_tool_call *c = AR_CONTAINER_OF(it, struct sim_tool_call, node);
+
+		if (ar_str_absent(c->call->worker) || c->has_asked || c->is_ending)
+			continue;
+		c->result = (struct ar_tool_result){ .outcome = AR_TOOL_LOST };
+		c->is_ending = true;
+		c->actor.at = s->now;
+	}
 }
 
 void sim_tools_drop(struct sim *s)

@@ -186,6 +186,7 @@ static void boot(struct sim *s)
 							       .handlers = sim_hook_handlers,
 							       .handler_count = SIM_HOOKS,
 							       .checkpoints = &s->checkpoints,
+							       .workers = &s->worker.port,
 							       .snapshot_every = s->plan.snapshot_every,
 							       .session_cache = s->plan.session_cache,
 							       .commit_backlog = s->plan.commit_backlog,
@@ -214,6 +215,7 @@ static void crash(struct sim *s)
 	sim_hooks_drop(s);
 	sim_tools_drop(s);
 	sim_files_crashed(s);
+	sim_workers_crashed(s);
 	sim_procs_crashed(s);
 	sim_readers_cut(s);
 	sim_store_crash(s);
@@ -243,6 +245,7 @@ static void fate_step(struct sim *s, struct sim_actor *a)
 	} else if (s->crashes_left == 0 && sim_clients_are_done(s)) {
 		sim_say(s, "fate", "calm");
 		s->is_calm = true;
+		sim_workers_begin(s);
 		return;
 	}
 	sim_actor_by(a, s->now + until_next(s));
@@ -269,12 +272,14 @@ void sim_begin(struct sim *s, uint64_t seed, struct sim_counts *counts)
 	sim_tools_open(s);
 	sim_procs_open(s);
 	sim_files_open(s);
+	sim_workers_open(s);
 	sim_mover_open(s);
 	boot(s);
 	sim_files_make(s);
 	sim_clients_open(s);
 	sim_readers_open(s);
 	sim_actor_start(s, &s->fate, until_next(s), fate_step);
+	sim_workers_begin(s);
 }
 
 /* The orderly end: as the host does it. */
