@@ -274,3 +274,23 @@ test('a kill in the middle of a fill leaves no half folder to a call', async () 
 	assert.deepEqual(filesOf(s.folder), filesOf(workspace.root));
 	assert.equal((await facts(s, 'workspace.prepared'))[0].payload.files, count);
 });
+
+test('a kill in the middle of a merge is completed, and the state before is the one before the first file', async () => {
+	const count = 3000;
+	const workspace = await workspaceWith(`for i in $(seq ${count}); do echo $i > f$i; done; seq 30 > text`);
+	const s = await session(workspace, 'copy'), original = filesOf(workspace.root);
+	await run(s, `for i in $(seq ${count}); do echo changed $i > f$i; done; sed -i 's/^2$/two/' text`);
+	sh(workspace.root, "sed -i 's/^29$/twentynine/' text");
+	await must(w.rt, undefined, 'apply_workspace', { sessionId: s.sessionId });
+	await waitFor(() => readFileSync(join(workspace.root, 'f1'), 'utf8').startsWith('changed'), 'the first file', 30000);
+	await w.rt.kill9();
+	w.rt = await w.again();
+	const end = await fact(s, (f) => /^workspace\.(applied|failed|conflicted)$/.test(f.type), 'the end of the merge');
+	assert.equal(end.type, 'workspace.applied', JSON.stringify(end.payload));
+	const files = filesOf(workspace.root);
+	assert.deepEqual([files.text.split('\n')[1], files.text.split('\n')[28]], ['two', 'twentynine']);
+	for (let i = 1; i <= count; i++) assert.equal(files[`f${i}`], `changed ${i}\n`);
+	const show = (path) => sh(dir, `git --git-dir=${join(workspace.root, '../checkpoints/checkpoints.git')} show ${end.payload.before}:${path}`);
+	for (const i of [1, 1500, count]) assert.equal(show(`f${i}`), original[`f${i}`]);
+	assert.equal(show('text').split('\n')[1], '2');
+});
