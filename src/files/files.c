@@ -79,6 +79,7 @@ static const struct owner_tool {
 	{ "checkpoint_forget", ar_files_checkpoint_forget },
 	{ "workspace_fill", ar_files_workspace_fill },
 	{ "workspace_merge", ar_files_workspace_merge },
+	{ "workspace_clear", ar_files_workspace_clear },
 };
 
 static const struct owner_tool *find_owner_tool(struct ar_json request)

@@ -299,6 +299,11 @@ static void open_workers(struct ar_host *r, const struct ar_config *c)
 	ar_host_workers_open(r->loop, c, &local, &r->folders, &r->workers);
 }
 
+static void on_removed(void *arg, struct ar_str session_key)
+{
+	ar_host_removal_begin(&((struct ar_host *)arg)->removal, session_key);
+}
+
 static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -351,6 +356,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		.died = r->died,
 		.on_blocked = on_blocked,
 		.on_lost_write = on_lost_write,
+		.on_removed = on_removed,
 		.on_fenced = ar_node_fenced,
 		.arg = r });
 	ar_engine_keep(r->engine, c->retention.days * DAY, c->retention.audit_days * DAY);
@@ -709,6 +715,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	ar_host_access_close(&r->access);
 	if (r->hook_runner)
 		r->hook_runner->v->close(r->hook_runner);
+	r->removal.port = NULL;
 	ar_host_workers_close(&r->workers);
 	if (r->checkpoints)
 		r->checkpoints->v->close(r->checkpoints);

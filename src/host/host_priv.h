@@ -23,6 +23,7 @@
 #include "transport.h"
 #include "worker/workers.h"
 #include "workspace/folders.h"
+#include "workspace/removal.h"
 #include "workspace/inspector.h"
 
 #include <uv.h>
@@ -56,6 +57,7 @@ struct ar_host {
 	struct ar_host_inspector inspector; /* with workspaces.dir */
 	struct ar_checkpoints *checkpoints; /* of workspaces; NULL: none are made */
 	struct ar_host_workers workers; /* in front of the parts above */
+	struct ar_host_removal removal; /* of folders of sessions */
 	struct ar_engine *engine;
 	struct ar_control *control;
 	struct ar_host_access access;

@@ -14,9 +14,10 @@ struct sim_checkpoint {
 	bool is_cancelled;
 };
 
-static const char *const kinds[] = { [AR_CHECKPOINT_SAVE] = "save", [AR_CHECKPOINT_RESTORE] = "restore",
-				     [AR_CHECKPOINT_DIFF] = "diff", [AR_CHECKPOINT_FORGET] = "forget",
-				     [AR_CHECKPOINT_FILL] = "fill", [AR_CHECKPOINT_MERGE] = "merge" };
+static const char *const kinds[] = { [AR_CHECKPOINT_SAVE] = "save",  [AR_CHECKPOINT_RESTORE] = "restore",
+				     [AR_CHECKPOINT_DIFF] = "diff",  [AR_CHECKPOINT_FORGET] = "forget",
+				     [AR_CHECKPOINT_FILL] = "fill",  [AR_CHECKPOINT_MERGE] = "merge",
+				     [AR_CHECKPOINT_CLEAR] = "clear" };
 
 static struct sim_checkpoint *first_of(struct sim *s)
 {

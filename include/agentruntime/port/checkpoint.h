@@ -23,6 +23,7 @@ enum ar_checkpoint_kind {
 	AR_CHECKPOINT_FILL, /* makes `folder` as `origin` is, or empty; what was in it is gone */
 	/* brings what changed in `folder` since `from` into `origin`, all of it or nothing */
 	AR_CHECKPOINT_MERGE,
+	AR_CHECKPOINT_CLEAR, /* everything in `folder` is removed; no store is needed */
 };
 
 /* How a session's folder is its own; the words of the catalogue, in its order. */

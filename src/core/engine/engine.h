@@ -66,6 +66,8 @@ struct ar_engine_options {
 			   struct ar_str session); /* a turn that was lost too often; NULL: nobody asks */
 	void (*on_lost_write)(void *arg, struct ar_str session,
 			      struct ar_str what); /* nobody is asked about it; NULL: not reported */
+	void (*on_removed)(void *arg,
+			   struct ar_str session_key); /* by retention, certainly; NULL: not told */
 	/* the epoch is over: nothing more can be written, everything here is to be dropped */
 	void (*on_fenced)(void *arg);
 	void *arg;

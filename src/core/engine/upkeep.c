@@ -28,6 +28,8 @@ static void drop_removed(struct ar_upkeep *u)
 	for (size_t i = 0; i < u->op.removed; i++) {
 		ar_upkeep_end_readers(u->engine, u->op.ids[i]);
 		ar_live_drop(u->engine, u->op.ids[i]);
+		if (u->op.op.status == AR_OK && u->engine->o.on_removed)
+			u->engine->o.on_removed(u->engine->o.arg, u->op.ids[i]);
 	}
 }
 

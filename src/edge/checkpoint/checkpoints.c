@@ -172,6 +172,8 @@ static void write_args(struct job *j, struct ar_str store, struct ar_buf *out)
 		ar_jw_mbool(&w, "measure", true);
 	if (is_between_folders(r))
 		write_isolation(j, &w);
+	else if (r->kind == AR_CHECKPOINT_CLEAR)
+		ar_jw_mstr(&w, "folder", r->folder);
 	else if (!ar_str_absent(r->origin))
 		ar_jw_mbool(&w, "private", true);
 	if (r->kind == AR_CHECKPOINT_FORGET)
@@ -182,9 +184,10 @@ static void write_args(struct job *j, struct ar_str store, struct ar_buf *out)
 static void run_files(struct job *j, struct ar_str store)
 {
 	static const char *const tools[] = {
-		[AR_CHECKPOINT_SAVE] = "checkpoint_save", [AR_CHECKPOINT_RESTORE] = "checkpoint_restore",
-		[AR_CHECKPOINT_DIFF] = "checkpoint_diff", [AR_CHECKPOINT_FORGET] = "checkpoint_forget",
-		[AR_CHECKPOINT_FILL] = "workspace_fill",  [AR_CHECKPOINT_MERGE] = "workspace_merge",
+		[AR_CHECKPOINT_SAVE] = "checkpoint_save",  [AR_CHECKPOINT_RESTORE] = "checkpoint_restore",
+		[AR_CHECKPOINT_DIFF] = "checkpoint_diff",  [AR_CHECKPOINT_FORGET] = "checkpoint_forget",
+		[AR_CHECKPOINT_FILL] = "workspace_fill",   [AR_CHECKPOINT_MERGE] = "workspace_merge",
+		[AR_CHECKPOINT_CLEAR] = "workspace_clear",
 	};
 	const struct ar_checkpoint_run *r = j->run;
 	AR_AUTO(ar_buf_fini) struct ar_buf args = { 0 };
@@ -224,6 +227,10 @@ static void start_job(struct job *j)
 	struct ar_error err = { 0 };
 	struct ar_str store;
 
+	if (j->run->kind == AR_CHECKPOINT_CLEAR) {
+		run_files(j, j->run->folder); /* in the place of a store: written without protected paths */
+		return;
+	}
 	if (!c->options.name_folders(j->run->tenant, j->run->workspace_id, tenant, workspace)) {
 		end_later(j, &(struct ar_checkpoint_result){
 				     .status = AR_E_INVALID,

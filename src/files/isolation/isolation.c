@@ -2,6 +2,7 @@
 #include "isolation/isolation.h"
 
 #include "io/descriptor.h"
+#include "isolation/clear.h"
 #include "isolation/fill.h"
 #include "isolation/merge.h"
 #include "workspace.h"
@@ -203,4 +204,21 @@ void ar_files_workspace_merge(struct ar_files_work *w, struct ar_json args)
 	    ar_merge_run(&r.store, &how, &merged))
 		answer_merge(w, &merged);
 	close_request(&r);
+}
+
+/* ---- workspace_clear ---- */
+
+void ar_files_workspace_clear(struct ar_files_work *w, struct ar_json args)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf out = { 0 };
+	AR_AUTO(ar_fd_close) int folder = open_session(w, text(args, "folder"));
+
+	if (folder < 0 || !ar_clear_folder(w, folder))
+		return;
+	struct ar_jw j = begin_answer(&out, NULL);
+
+	ar_jw_mint(&j, "files", 0);
+	ar_jw_mint(&j, "bytes", 0);
+	ar_jw_mint(&j, "leftOut", 0);
+	end_answer(w, &j, &out);
 }

@@ -11,7 +11,8 @@
  *                    conflicts (session, workspace, leave_out); without it they are listed in `conflicts`
  *                    and nothing is written. args.protected: never written; `leftOut` counts them.
  *                    args.apply: its id; repeated with the same one, `id` is the state before the first try.
- *                    `base`: what the next merge begins with */
+ *                    `base`: what the next merge begins with
+ *   workspace_clear  everything in args.folder is removed */
 #ifndef AR_FILES_ISOLATION_H
 #define AR_FILES_ISOLATION_H
 
@@ -19,5 +20,6 @@
 
 void ar_files_workspace_fill(struct ar_files_work *w, struct ar_json args);
 void ar_files_workspace_merge(struct ar_files_work *w, struct ar_json args);
+void ar_files_workspace_clear(struct ar_files_work *w, struct ar_json args);
 
 #endif

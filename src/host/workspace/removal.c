@@ -1,0 +1,123 @@
+/* See removal.h. Looking for the folder is another thread's; the rest is the loop thread's. */
+#include "workspace/removal.h"
+
+#include "clock.h"
+#include "io/descriptor.h"
+#include "mem.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TIME_MAX ((ar_usec)600 * 1000000)
+
+/* One session on its way: a thread writes `path` and `workspace`. */
+struct removal {
+	uv_work_t work;
+	struct ar_host_removal *owner;
+	struct ar_checkpoint_run run;
+	char session[AR_SESSION_KEY_LEN + 1];
+	char workspace[3 + AR_SESSION_KEY_LEN + 1]; /* "ws_..."; empty: it had no folder */
+	char path[PATH_MAX]; /* of its files */
+};
+
+/* ---- where it is ---- */
+
+typedef bool visit_fn(struct removal *m, int folder, const char *name, void *arg);
+
+/* True: visit() said so for one of the names. Names that begin with a dot are nobody's. */
+static bool each_name(struct removal *m, int folder, visit_fn *visit, void *arg)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	bool is_found = false;
+	struct dirent *d;
+
+	if (!dir) {
+		ar_fd_close(&fd);
+		return false;
+	}
+	while (!is_found && (d = readdir(dir)) != NULL)
+		is_found = d->d_name[0] != '.' && visit(m, folder, d->d_name, arg);
+	closedir(dir);
+	return is_found;
+}
+
+static bool look_in_workspace(struct removal *m, int home, const char *name, void *arg)
+{
+	const char *tenant = arg;
+	char below[NAME_MAX + 1 + sizeof("sessions//files") + AR_SESSION_KEY_LEN];
+	struct stat st;
+
+	snprintf(below, sizeof below, "%s/sessions/%s/files", name, m->session);
+	if (strlen(name) != AR_SESSION_KEY_LEN || fstatat(home, below, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    !S_ISDIR(st.st_mode))
+		return false;
+	snprintf(m->workspace, sizeof m->workspace, "ws_%s", name);
+	snprintf(m->path, sizeof m->path, "%.*s/%s/%s", AR_STR_ARG(m->owner->folders->dir), tenant, below);
+	return true;
+}
+
+static bool look_in_tenant(struct removal *m, int dir, const char *name, void *arg AR_UNUSED)
+{
+	AR_AUTO(ar_fd_close) int home = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return home >= 0 && each_name(m, home, look_in_workspace, (void *)(uintptr_t)name);
+}
+
+static void work(uv_work_t *w)
+{
+	struct removal *m = AR_CONTAINER_OF(w, struct removal, work);
+
+	(void)each_name(m, m->owner->folders->dir_fd, look_in_tenant, NULL);
+}
+
+/* ---- its end ---- */
+
+/* What is left are two empty folders, of which the second is in one of our own. */
+static void on_cleared(struct ar_checkpoint_run *run, const struct ar_checkpoint_result *result)
+{
+	struct removal *m = AR_CONTAINER_OF(run, struct removal, run);
+
+	if (result->status == AR_OK && rmdir(m->path) == 0) {
+		*strrchr(m->path, '/') = '\0';
+		(void)rmdir(m->path);
+	}
+	ar_free(m);
+}
+
+static void on_found(uv_work_t *w, int status AR_UNUSED)
+{
+	struct removal *m = AR_CONTAINER_OF(w, struct removal, work);
+	struct ar_clock *clock = ar_clock_system();
+
+	m->owner->folders->pending--;
+	if (!*m->workspace || !m->owner->port) {
+		ar_free(m);
+		return;
+	}
+	m->run = (struct ar_checkpoint_run){ .kind = AR_CHECKPOINT_CLEAR,
+					     .workspace_id = ar_str_from(m->workspace),
+					     .folder = ar_str_from(m->path),
+					     .session_id = ar_str_from(m->session),
+					     .deadline = clock->mono(clock) + TIME_MAX,
+					     .on_done = on_cleared };
+	m->owner->port->v->start(m->owner->port, &m->run);
+}
+
+void ar_host_removal_begin(struct ar_host_removal *r, struct ar_str session_key)
+{
+	struct removal *m;
+
+	if (!r->port || session_key.len != AR_SESSION_KEY_LEN)
+		return;
+	m = ar_new0(sizeof(*m));
+	m->owner = r;
+	snprintf(m->session, sizeof m->session, "%.*s", AR_STR_ARG(session_key));
+	r->folders->pending++;
+	AR_ASSERT(uv_queue_work(r->folders->loop, &m->work, work, on_found) == 0);
+}
