@@ -262,6 +262,9 @@ static struct ar_neutral_effect body_of(const struct ar_effect *e)
 		return (struct ar_neutral_effect){ .subject = e->checkpoint.id,
 						   .number = (int64_t)e->checkpoint.kind,
 						   .handle = e->checkpoint.tree,
+						   .by = e->checkpoint.from,
+						   .reason = e->checkpoint.label,
+						   .grace_ms = (int64_t)e->checkpoint.side,
 						   .at = e->checkpoint.deadline };
 	case AR_EFFECT_CHECKPOINT_CANCEL:
 		return (struct ar_neutral_effect){ .subject = e->checkpoint_cancel };

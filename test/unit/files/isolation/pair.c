@@ -1,8 +1,10 @@
 /* See pair.h. */
 #include "isolation/pair.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 static const char *session_path(const struct tree *t)
@@ -67,4 +69,10 @@ bool pair_is_same(struct tree *t)
 		 "test \"$(s '%s')\" = \"$(s '%s')\"",
 		 t->root, session_path(t));
 	return system(line) == 0;
+}
+
+bool pair_mount(const char *path, const char *options)
+{
+	return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("tmpfs", path, "tmpfs", 0, options) == 0;
 }

@@ -16,6 +16,9 @@ struct call *pair_merge(struct tree *t, const char *base, const char *more);
 /* A shell in the folder of the workspace, with SESSION as the other one; must succeed. */
 void pair_shell(struct tree *t, const char *command);
 
+/* A file system of its own there, in a namespace of this process; false: it cannot be had. */
+bool pair_mount(const char *path, const char *options);
+
 /* Whether both have the same files and links, byte for byte, with their x bits, but for .git. */
 bool pair_is_same(struct tree *t);
 

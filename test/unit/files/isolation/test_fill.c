@@ -1,6 +1,8 @@
 /* The folder of a session, filled from that of its workspace. */
 #include "isolation/pair.h"
 
+#include <stdio.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 static void test_a_copy_is_the_same(void **state)
@@ -169,6 +171,28 @@ static void test_a_hostile_repository(void **state)
 	tree_free(t);
 }
 
+/* The folder of the session is on a file system that is too small: it is said, and with room it works. */
+static void test_a_full_disk(void **state)
+{
+	(void)state;
+	struct tree *t = pair_new();
+	char session[128];
+
+	snprintf(session, sizeof(session), "%s/session", t->base);
+	if (!pair_mount(session, "size=1m,mode=0700")) {
+		tree_free(t);
+		skip();
+	}
+	pair_shell(t, "head -c 3000000 /dev/urandom > large; echo small > small");
+	assert_int_not_equal(pair_try_fill(t, "copy")->outcome, AR_TOOL_OK);
+	assert_string_equal(t->last.category.p, "no_space");
+	pair_shell(t, "rm large");
+	pair_fill(t, "copy");
+	assert_true(pair_is_same(t));
+	assert_int_equal(umount(session), 0);
+	tree_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +205,7 @@ int main(void)
 		cmocka_unit_test(test_a_worktree_without_a_commit),
 		cmocka_unit_test(test_what_is_no_repository_is_said),
 		cmocka_unit_test(test_a_hostile_repository),
+		cmocka_unit_test(test_a_full_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 
 static struct tree *filled(const char *files, char base[ID])
 {
@@ -265,6 +266,31 @@ static void test_what_stands_in_the_way_takes_all_back(void **state)
 	tree_free(t);
 }
 
+/* The workspace has no room for all of it: then it gets nothing of it. */
+static void test_a_full_disk_takes_all_back(void **state)
+{
+	(void)state;
+	struct tree *t = pair_new();
+	char base[ID], before[ID], after[ID];
+
+	if (!pair_mount(t->root, "size=1m,mode=0755")) {
+		tree_free(t);
+		skip();
+	}
+	pair_shell(t, "echo a > a; echo gone > gone");
+	pair_fill(t, "copy");
+	memcpy(base, t->last.id.p, ID);
+	pair_shell(t, "echo A > $SESSION/a; rm $SESSION/gone; head -c 3000000 /dev/urandom > $SESSION/large");
+	store_state(t, before);
+	assert_int_not_equal(pair_merge(t, base, "")->outcome, AR_TOOL_OK);
+	store_state(t, after);
+	assert_string_equal(before, after);
+	merges(t, base, ",\"paths\":[\"a\",\"gone\"]");
+	assert_string_equal(tree_read(t, "a"), "A\n");
+	assert_int_equal(umount(t->root), 0);
+	tree_free(t);
+}
+
 static void test_names_of_all_kinds(void **state)
 {
 	(void)state;
@@ -295,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_a_folder_where_a_file_is),
 		cmocka_unit_test(test_what_stands_in_the_way_takes_all_back),
 		cmocka_unit_test(test_names_of_all_kinds),
+		cmocka_unit_test(test_a_full_disk_takes_all_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
