@@ -72,7 +72,7 @@ static void read_as(uint8_t what, struct ar_wire_message *m, struct ar_arena *a)
 		ar_codec_read_checkpoint(m, a, &to.run);
 		break;
 	case 7:
-		ar_codec_read_checkpoint_result(m, &to.result);
+		ar_codec_read_checkpoint_result(m, a, &to.result);
 		break;
 	default:
 		ar_codec_read_inspected(m, a, &to.found);

@@ -76,7 +76,12 @@ test(`faults of workers, links and the daemon (AR_SEED=${seed})`, { timeout: LAS
 		}
 	}
 
-	const endOf = async ({ sessionId, turnId }) => (await factsOf(w.rt, undefined, sessionId)).find((f) => f.turnId === turnId && ENDS['turn.submitted'].test(f.type));
+	let newest; // facts of a turn that does not end
+	const endOf = async ({ sessionId, turnId }) => {
+		const facts = await factsOf(w.rt, undefined, sessionId);
+		newest = facts.slice(-6).map((f) => [f.type, f.payload]);
+		return facts.find((f) => f.turnId === turnId && ENDS['turn.submitted'].test(f.type));
+	};
 
 	async function client(n) {
 		const place = places[n % WORKERS];
@@ -88,7 +93,7 @@ test(`faults of workers, links and the daemon (AR_SEED=${seed})`, { timeout: LAS
 			const turn = await persist(() => must(w.rt, undefined, 'submit_turn', { ...(sessionId ? { sessionId } : { createPolicy: { workspaceId: workspace.workspaceId } }), text, idempotencyKey: `${seed}-${token}` }));
 			({ sessionId } = turn);
 			turns.push({ ...turn, token, root: workspace.root });
-			await persist(() => waitFor(() => endOf(turn), `the end of ${token}`, 60000));
+			await persist(() => waitFor(() => endOf(turn), () => `the end of ${token}, after ${JSON.stringify(newest)}`, 90000));
 		}
 	}
 

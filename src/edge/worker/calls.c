@@ -314,12 +314,12 @@ static void finish_tool(struct remote_call *c, struct ar_wire_message *m, struct
 	call->v->on_done(call, result);
 }
 
-static void finish_checkpoint(struct remote_call *c, struct ar_wire_message *m, struct ar_arena *a AR_UNUSED)
+static void finish_checkpoint(struct remote_call *c, struct ar_wire_message *m, struct ar_arena *a)
 {
 	struct ar_checkpoint_run *run = c->of.checkpoint;
 	struct ar_checkpoint_result result;
 
-	ar_codec_read_checkpoint_result(m, &result);
+	ar_codec_read_checkpoint_result(m, a, &result);
 	if (m->is_broken)
 		return;
 	run->adapter_state = NULL;

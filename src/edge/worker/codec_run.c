@@ -11,9 +11,14 @@ void ar_codec_write_checkpoint(struct ar_wire_writer *w, const struct ar_checkpo
 	ar_wire_add(w, "tenant", r->tenant);
 	ar_wire_add(w, "workspaceId", r->workspace_id);
 	ar_wire_add(w, "folder", r->folder);
+	ar_wire_add(w, "origin", r->origin);
 	ar_wire_add(w, "session", r->session_id);
 	ar_wire_add(w, "from", r->from);
 	ar_wire_add(w, "to", r->to);
+	ar_wire_add(w, "label", r->label);
+	ar_jw_mint(&w->w, "isolation", r->isolation);
+	ar_jw_mint(&w->w, "side", r->side);
+	ar_jw_mint(&w->w, "keepDays", r->keep_days);
 	ar_jw_mint(&w->w, "leftMs", left_ms);
 	ar_jw_key(&w->w, "ids");
 	ar_jw_open_array(&w->w);
@@ -30,12 +35,17 @@ void ar_codec_read_checkpoint(struct ar_wire_message *m, struct ar_arena *a, str
 	*ret = (struct ar_checkpoint_run){ .tenant = ar_wire_text(m, v, "tenant"),
 					   .workspace_id = ar_wire_text(m, v, "workspaceId"),
 					   .folder = ar_wire_text(m, v, "folder"),
+					   .origin = ar_wire_text(m, v, "origin"),
 					   .session_id = ar_wire_text(m, v, "session"),
 					   .from = ar_wire_text(m, v, "from"),
 					   .to = ar_wire_text(m, v, "to"),
+					   .label = ar_wire_text(m, v, "label"),
+					   .keep_days = ar_wire_int(m, v, "keepDays", 0, INT32_MAX),
 					   .ids = list };
+	ret->isolation = (enum ar_isolation)ar_wire_int(m, v, "isolation", 0, AR_ISOLATION_OVERLAY);
+	ret->side = (enum ar_merge_side)ar_wire_int(m, v, "side", 0, AR_MERGE_SIDE_LEFT_OUT);
 	ret->kind =
-		(enum ar_checkpoint_kind)ar_wire_int(m, v, "what", AR_CHECKPOINT_SAVE, AR_CHECKPOINT_FORGET);
+		(enum ar_checkpoint_kind)ar_wire_int(m, v, "what", AR_CHECKPOINT_SAVE, AR_CHECKPOINT_MERGE);
 	for (struct ar_json_iter it = ar_json_iter(ids); ar_json_next(&it);)
 		list[ret->id_count++] = ar_wire_piece(m, it.value);
 	m->is_broken |= ret->kind == 0 || ar_str_absent(ret->folder);
@@ -52,9 +62,15 @@ void ar_codec_write_checkpoint_result(struct ar_wire_writer *w, const struct ar_
 	ar_wire_add(w, "changes", r->changes);
 	ar_wire_add(w, "diff", r->diff);
 	ar_jw_mbool(&w->w, "isCut", r->is_cut);
+	ar_wire_add(w, "base", r->base);
+	ar_wire_add(w, "conflicts", r->conflicts);
+	ar_jw_mbool(&w->w, "isShared", r->is_shared);
+	ar_jw_mint(&w->w, "changed", r->changed);
+	ar_codec_write_artifacts(w, r->artifacts, r->artifact_count);
 }
 
-void ar_codec_read_checkpoint_result(struct ar_wire_message *m, struct ar_checkpoint_result *ret)
+void ar_codec_read_checkpoint_result(struct ar_wire_message *m, struct ar_arena *a,
+				     struct ar_checkpoint_result *ret)
 {
 	struct ar_json v = m->head;
 
@@ -67,9 +83,15 @@ void ar_codec_read_checkpoint_result(struct ar_wire_message *m, struct ar_checkp
 					      .left_out = ar_wire_int(m, v, "leftOut", 0, INT64_MAX),
 					      .changes = ar_wire_json(m, v, "changes", AR_JSON_ARRAY),
 					      .diff = ar_wire_text(m, v, "diff"),
-					      .is_cut = ar_wire_bool(m, v, "isCut") };
+					      .is_cut = ar_wire_bool(m, v, "isCut"),
+					      .base = ar_wire_text(m, v, "base"),
+					      .conflicts = ar_wire_json(m, v, "conflicts", AR_JSON_ARRAY),
+					      .is_shared = ar_wire_bool(m, v, "isShared"),
+					      .changed = ar_wire_int(m, v, "changed", 0, INT64_MAX) };
+	ret->artifacts = ar_codec_read_artifacts(m, a, &ret->artifact_count);
 	m->is_broken |= ar_json_type(ar_json_get(v, "status")) != AR_JSON_INT ||
-			ret->id.len > AR_CHECKPOINT_ID_MAX || ret->diff.len > AR_CHECKPOINT_DIFF_MAX;
+			ret->id.len > AR_CHECKPOINT_ID_MAX || ret->base.len > AR_CHECKPOINT_ID_MAX ||
+			ret->diff.len > AR_CHECKPOINT_DIFF_MAX;
 }
 
 /* ---- inspections ---- */

@@ -65,12 +65,13 @@ static void write_images(struct ar_wire_writer *w, const struct ar_tool_result *
 	ar_jw_close_array(&w->w);
 }
 
-static void write_artifacts(struct ar_wire_writer *w, const struct ar_tool_result *r)
+void ar_codec_write_artifacts(struct ar_wire_writer *w, const struct ar_tool_artifact *artifacts,
+			      size_t count)
 {
 	ar_jw_key(&w->w, "artifacts");
 	ar_jw_open_array(&w->w);
-	for (size_t i = 0; i < at_most(r->artifact_count, ARTIFACTS_MAX); i++) {
-		const struct ar_tool_artifact *a = &r->artifacts[i];
+	for (size_t i = 0; i < at_most(count, ARTIFACTS_MAX); i++) {
+		const struct ar_tool_artifact *a = &artifacts[i];
 
 		ar_jw_open(&w->w);
 		ar_wire_add(w, "path", a->path);
@@ -111,7 +112,7 @@ void ar_codec_write_tool_result(struct ar_wire_writer *w, const struct ar_tool_r
 	ar_jw_mbool(&w->w, "retryable", r->retryable);
 	ar_wire_add(w, "changes", r->changes);
 	write_images(w, r);
-	write_artifacts(w, r);
+	ar_codec_write_artifacts(w, r->artifacts, r->artifact_count);
 	write_boundary(w, r);
 }
 
@@ -155,14 +156,16 @@ static void read_artifact(struct ar_wire_message *m, struct ar_json v, struct ar
 			(ret->change != AR_TOOL_DELETED && !is_version(ret->version));
 }
 
-static void read_artifacts(struct ar_wire_message *m, struct ar_arena *a, struct ar_tool_result *ret)
+const struct ar_tool_artifact *ar_codec_read_artifacts(struct ar_wire_message *m, struct ar_arena *a,
+						       size_t *ret_count)
 {
 	struct ar_json array = ar_wire_array(m, m->head, "artifacts", ARTIFACTS_MAX);
 	struct ar_tool_artifact *artifacts = ar_arena_alloc(a, (ar_json_len(array) + 1) * sizeof(*artifacts));
 
+	*ret_count = 0;
 	for (struct ar_json_iter it = ar_json_iter(array); ar_json_next(&it);)
-		read_artifact(m, it.value, &artifacts[ret->artifact_count++]);
-	ret->artifacts = artifacts;
+		read_artifact(m, it.value, &artifacts[(*ret_count)++]);
+	return artifacts;
 }
 
 static void read_violations(struct ar_wire_message *m, struct ar_arena *a, struct ar_tool_result *ret)
@@ -209,7 +212,7 @@ const struct ar_tool_result *ar_codec_read_tool_result(struct ar_wire_message *m
 	};
 	m->is_broken |= r->outcome == 0;
 	read_images(m, a, r);
-	read_artifacts(m, a, r);
+	r->artifacts = ar_codec_read_artifacts(m, a, &r->artifact_count);
 	read_boundary(m, a, r);
 	read_violations(m, a, r);
 	return r;

@@ -359,10 +359,14 @@ static const char *read_checkpoint(struct served_call *c, struct ar_wire_message
 	r->session_id = ar_arena_str(&c->arena, r->session_id);
 	r->from = ar_arena_str(&c->arena, r->from);
 	r->to = ar_arena_str(&c->arena, r->to);
+	r->origin = ar_arena_str(&c->arena, r->origin);
+	r->label = ar_arena_str(&c->arena, r->label);
 	ids = ar_arena_texts(&c->arena, (struct ar_texts){ r->ids, r->id_count });
 	r->ids = ids.at;
 	if (!c->serve->local.checkpoints)
 		return "The worker keeps no checkpoints.";
+	if (!ar_str_absent(r->origin) && !ar_serve_may_use(c->serve, r->origin))
+		return "The worker does not have that folder.";
 	return ar_serve_may_use(c->serve, r->folder) ? NULL : "The worker does not have that folder.";
 }
 

@@ -171,7 +171,7 @@ void ar_remote_expect_strays(struct ar_remote *r)
 	r->strays_max += STRAYS_MAX;
 }
 
-/* The link is gone, by whom ever: what is open waits for the next one. */
+/* The link is gone, by either end: what is open waits for the next one. */
 static void after_link(struct ar_remote *r)
 {
 	r->link = NULL;

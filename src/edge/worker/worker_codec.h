@@ -15,6 +15,10 @@ void ar_codec_write_tool(struct ar_wire_writer *w, const struct ar_tool_call *c,
 void ar_codec_read_tool(struct ar_wire_message *m, struct ar_tool_call *ret, struct ar_str *ret_tool);
 void ar_codec_write_tool_result(struct ar_wire_writer *w, const struct ar_tool_result *r);
 const struct ar_tool_result *ar_codec_read_tool_result(struct ar_wire_message *m, struct ar_arena *a);
+void ar_codec_write_artifacts(struct ar_wire_writer *w, const struct ar_tool_artifact *artifacts,
+			      size_t count);
+const struct ar_tool_artifact *ar_codec_read_artifacts(struct ar_wire_message *m, struct ar_arena *a,
+						       size_t *ret_count);
 
 /* codec_process.c */
 void ar_codec_write_spec(struct ar_wire_writer *w, const struct ar_process_spec *s);
@@ -38,7 +42,8 @@ bool ar_codec_read_gap(struct ar_json_parser *p, struct ar_str detail, struct ar
 void ar_codec_write_checkpoint(struct ar_wire_writer *w, const struct ar_checkpoint_run *r, int64_t left_ms);
 void ar_codec_read_checkpoint(struct ar_wire_message *m, struct ar_arena *a, struct ar_checkpoint_run *ret);
 void ar_codec_write_checkpoint_result(struct ar_wire_writer *w, const struct ar_checkpoint_result *r);
-void ar_codec_read_checkpoint_result(struct ar_wire_message *m, struct ar_checkpoint_result *ret);
+void ar_codec_read_checkpoint_result(struct ar_wire_message *m, struct ar_arena *a,
+				     struct ar_checkpoint_result *ret);
 void ar_codec_write_inspected(struct ar_wire_writer *w, const struct ar_inspected *found);
 void ar_codec_read_inspected(struct ar_wire_message *m, struct ar_arena *a, struct ar_inspected *ret);
 

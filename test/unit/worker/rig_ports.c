@@ -84,6 +84,8 @@ static void find_folder(void *arg AR_UNUSED, struct ar_worker_folder *f)
 	f->done(f);
 }
 
+static const struct ar_tool_artifact artifact = { .path = { "a", 1 }, .change = AR_TOOL_DELETED, .size = 7 };
+
 static void end_call(struct fake_call *c, const struct ar_tool_result *r)
 {
 	struct ar_tool_call *tool = c->tool;
@@ -99,7 +101,13 @@ static void end_call(struct fake_call *c, const struct ar_tool_result *r)
 					  .message = r->message,
 					  .id = AR_STR("abc"),
 					  .files = 3,
-					  .changes = AR_STR("[{\"path\":\"a\"}]") });
+					  .changes = AR_STR("[{\"path\":\"a\"}]"),
+					  .base = run->label,
+					  .conflicts = AR_STR("[\"a\"]"),
+					  .is_shared = run->side == AR_MERGE_SIDE_SESSION,
+					  .changed = run->keep_days,
+					  .artifacts = &artifact,
+					  .artifact_count = ar_str_is(run->origin, "/files/o") });
 }
 
 void fake_finish(struct fake_ports *f, const char *id, const struct ar_tool_result *r)
