@@ -64,7 +64,8 @@ static struct ar_str write_submit(struct sim *s, const struct wish *x, struct ar
 		ar_jw_mstr(&w, x->wants_thread ? "thread" : "title",
 			   x->wants_thread ? AR_STR("new") : AR_STR("A simulated session"));
 		ar_jw_mstr(&w, "workspaceId", x->has_workspace ? s->workspace : AR_STR_NONE);
-		ar_jw_mstr(&w, "isolation", x->is_isolated ? AR_STR("copy") : AR_STR_NONE);
+		ar_jw_mstr(&w, "isolation",
+			   x->is_isolated && !s->worker.is_used ? AR_STR("copy") : AR_STR_NONE);
 		ar_jw_close(&w);
 	}
 	ar_jw_mstr(&w, "threadId", x->thread);

@@ -1,16 +1,16 @@
 // What a session shows of its worker: it waits for one that is away or drained, is stale while one with calls is silent, lost when its lease has ended, and goes on when it is back.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { newFolder, ok, waitFor, world } from '../lib/runtime.mjs';
+import { newFolder, ok, refused, waitFor, world } from '../lib/runtime.mjs';
 import { validateEvent } from '../lib/schemas.mjs';
 import { factsOf } from '../tenant/tenants.mjs';
 import { again, startRelay, startWorker, stateOf } from './worker.mjs';
 
 const call = (name, args) => `[[tool ${name} ${JSON.stringify(args)}]]`;
 const relay = await startRelay(0);
-let w, one, workspace;
+let w, one, workspace, dir;
 
 const facts = (turn) => factsOf(w.rt, undefined, turn.sessionId);
 const fact = (turn, type, what = () => true) => waitFor(async () => (await facts(turn)).find((f) => f.type === type && what(f.payload)), () => type);
@@ -44,7 +44,8 @@ async function assertCompletes(turn, path) {
 const lostWorker = (thread) => thread.diagnostics.findings.filter((f) => f.kind === 'lost_worker');
 
 before(async () => {
-	w = await world({ config: { 'permission.mode': 'bypass', 'workspaces.dir': realpathSync(newFolder()), 'workers.heartbeat_ms': 200, 'workers.lease_ms': 3000 } });
+	dir = realpathSync(newFolder());
+	w = await world({ config: { 'permission.mode': 'bypass', 'workspaces.dir': dir, 'workers.heartbeat_ms': 200, 'workers.lease_ms': 3000 } });
 	relay.port = w.rt.port;
 	one = await startWorker(w.rt, { url: relay.url });
 	({ workspace } = await ok(w.rt, 'create_workspace', { name: 'far', worker: one.workerId }));
@@ -155,6 +156,17 @@ test('ST-11 TK-41 AN-31 a worker whose lease has ended makes the attempt lost, n
 	assert.equal(found.filter((f) => f.type === 'task.attempt.started').length, 2);
 	const text = JSON.stringify(w.model.log(turn.turnId).at(-1).body.messages.filter((m) => m.role === 'tool'));
 	assert.ok(text.includes('began') && text.includes('over'), text);
+});
+
+test('a session in a workspace of a worker has no folder of its own', async () => {
+	for (const isolation of ['copy', 'worktree', 'empty']) {
+		await refused(w.rt, 'isolation_unsupported', 'create_session', { workspaceId: workspace.workspaceId, isolation });
+		await refused(w.rt, 'isolation_unsupported', 'submit_turn', { createPolicy: { workspaceId: workspace.workspaceId, isolation }, text: 'x' });
+		await refused(w.rt, 'isolation_unsupported', 'update_workspace', { workspaceId: workspace.workspaceId, isolation });
+		await refused(w.rt, 'isolation_unsupported', 'create_workspace', { worker: one.workerId, isolation });
+	}
+	assert.deepEqual(readdirSync(dir), [], 'nothing was made on the machine of the daemon');
+	await ok(w.rt, 'create_session', { workspaceId: workspace.workspaceId, isolation: 'shared' });
 });
 
 test('a removed worker is gone at once: what waits for it goes on waiting, and can be interrupted', async () => {

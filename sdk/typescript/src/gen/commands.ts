@@ -3147,7 +3147,7 @@ export interface CommandMethods {
   /**
    * Create a workspace: a folder of the caller, or one that the runtime makes. The same folder is the same workspace.
    * The same root, or the same key, returns the same workspace.
-   * Fails with: invalid_input, policy_denied, unavailable, workspace_archived, worker_not_found, worker_removed, tenant_quota_exceeded.
+   * Fails with: invalid_input, policy_denied, unavailable, workspace_archived, worker_not_found, worker_removed, tenant_quota_exceeded, isolation_unsupported.
    */
   createWorkspace(input?: CreateWorkspaceInput, options?: CallOptions): Promise<CreateWorkspaceResult>;
   /**
@@ -3163,7 +3163,7 @@ export interface CommandMethods {
   /**
    * Rename a workspace, trust what its files bring or no longer trust it, or change what new sessions share with it.
    * The same values do nothing.
-   * Fails with: workspace_not_found, workspace_archived, version_conflict, invalid_input, policy_denied, unavailable.
+   * Fails with: workspace_not_found, workspace_archived, version_conflict, invalid_input, policy_denied, unavailable, isolation_unsupported.
    */
   updateWorkspace(input: UpdateWorkspaceInput, options?: CallOptions): Promise<UpdateWorkspaceResult>;
   /**

@@ -90,7 +90,8 @@ static void on_row(struct ar_store_op *op)
 	}
 	/* One that is archived is refused by the decision: a repeat of an old write is answered as then. */
 	w->write.input.command.workspace = record;
-	if (isolation_of(c, record) == AR_WORKSPACE_ISOLATION_SHARED || !c->control->find_folder)
+	if (isolation_of(c, record) == AR_WORKSPACE_ISOLATION_SHARED || !c->control->find_folder ||
+	    !ar_str_absent(record->worker)) /* none is made here for files that are elsewhere */
 		ar_call_send(c);
 	else
 		make_own_folder(c, record);

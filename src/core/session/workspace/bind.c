@@ -3,6 +3,7 @@
 #include "apply.h"
 #include "decide.h"
 #include "tenant.h"
+#include "workspace/workspace.h"
 
 const struct ar_shape_workspace_record *ar_decide_workspace(const struct ar_decision *d)
 {
@@ -32,6 +33,8 @@ static enum ar_status check_isolation(const struct ar_decision *d, struct ar_err
 {
 	if (isolation_of(d) == AR_WORKSPACE_ISOLATION_SHARED)
 		return AR_OK;
+	if (!ar_str_absent(ar_decide_workspace(d)->worker))
+		return ar_refuse(err, AR_ERR_ISOLATION_UNSUPPORTED, "%s", AR_NO_ISOLATION_THERE);
 	if (d->input->policy->checkpoints <= 0 || ar_str_empty(d->input->command.own_folder))
 		return ar_refuse(
 			err, AR_ERR_ISOLATION_UNSUPPORTED,

@@ -22,6 +22,13 @@ static struct ar_str name_of(const struct ar_workspace_folder *folder, struct ar
 	return folder->is_managed ? id : ar_str_utf8_prefix(last_part(folder->root), AR_WORKSPACE_NAME_MAX);
 }
 
+static enum ar_status check_isolation(int isolation, bool is_far, struct ar_error *err)
+{
+	if (!is_far || !isolation || isolation == AR_WORKSPACE_ISOLATION_SHARED)
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_ISOLATION_UNSUPPORTED, "%s", AR_NO_ISOLATION_THERE);
+}
+
 /* What is masked in the input would be a root that nobody finds again. */
 static enum ar_status check_root(const struct ar_decision *d, struct ar_error *err)
 {
@@ -32,7 +39,7 @@ static enum ar_status check_root(const struct ar_decision *d, struct ar_error *e
 		return ar_refuse(err, AR_ERR_WORKER_REMOVED, "worker %.*s was removed; use another",
 				 AR_STR_ARG(folder->worker->worker_id));
 	if (folder->is_managed || ar_str_eq(in->root, folder->root))
-		return AR_OK;
+		return check_isolation(in->isolation, folder->worker, err);
 	return ar_refuse(
 		err, AR_ERR_INVALID_INPUT,
 		"the path contains text that looks like a secret, which is not stored; use another folder");
@@ -142,6 +149,8 @@ static enum ar_status check_update(const struct ar_decision *d, struct ar_error 
 				 "nothing to change: pass a name, trust or isolation");
 	if (!ar_str_absent(in->name) && ar_str_empty(in->name))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "the name is empty");
+	if (check_isolation(in->isolation, !ar_str_absent(d->session->own->worker), err) != AR_OK)
+		return AR_E_REFUSED;
 	if (!in->version.set || in->version.v == d->session->own->version)
 		return check_trust(d, err);
 	return ar_refuse(err, AR_ERR_VERSION_CONFLICT,

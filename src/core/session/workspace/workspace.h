@@ -7,6 +7,8 @@
 
 #define AR_WORKSPACE_NAME_MAX 256 /* bytes, as the catalogue has it */
 
+#define AR_NO_ISOLATION_THERE "sessions in a workspace on a worker share its files; use isolation shared"
+
 /* The folder of a workspace that is to be created: checked or made before anything is decided. */
 struct ar_workspace_folder {
 	struct ar_str root; /* absolute, no link on it */

@@ -151,6 +151,19 @@ static void test_a_workspace_names_its_worker(void **state)
 	desk_expect_payload(d, AR_EV_WORKSPACE_CREATED, "\"root\":\"/w/files\",\"worker\":\"wk_1\"");
 }
 
+/* The folder of a session would be on the machine of the daemon. */
+static void test_sessions_there_share_its_files(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_shape_worker_record worker = { .worker_id = AR_STR("wk_1"),
+						       .status = AR_WORKER_RECORD_STATUS_ACTIVE };
+	const struct ar_cmd_update_workspace_in copy = { .workspace_id = AR_STR("ws_"),
+							 .isolation = AR_WORKSPACE_ISOLATION_COPY };
+
+	assert_int_equal(create_there(d, &worker), AR_OK);
+	desk_expect_refusal(d, command(d, AR_CMD_UPDATE_WORKSPACE, &copy), AR_ERR_ISOLATION_UNSUPPORTED);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
 
 int main(void)
@@ -163,6 +176,7 @@ int main(void)
 		TEST(test_a_removed_worker_stays_removed),
 		TEST(test_a_snapshot_keeps_it),
 		TEST(test_a_workspace_names_its_worker),
+		TEST(test_sessions_there_share_its_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
