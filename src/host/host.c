@@ -304,6 +304,16 @@ static void on_removed(void *arg, struct ar_str session_key)
 	ar_host_removal_begin(&((struct ar_host *)arg)->removal, session_key);
 }
 
+/* Folders and what their files bring, wherever they are. */
+static void serve_workspaces(struct ar_host *r)
+{
+	ar_control_serve_folders(r->control, ar_host_workers_find_folder, &r->workers);
+	ar_control_serve_workers(r->control, ar_worker_set_workers(r->workers.set), ar_host_workers_drop,
+				 &r->workers);
+	if (r->policy.inspects_workspaces)
+		ar_control_serve_inspector(r->control, r->workers.ports->inspector);
+}
+
 static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -366,11 +376,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		return err->status;
 	ar_control_serve_tokens(r->control, r->access.access);
 	ar_control_guard(r->control, ar_access_auth(r->access.access));
-	ar_control_serve_folders(r->control, ar_host_workers_find_folder, &r->workers);
-	ar_control_serve_workers(r->control, ar_worker_set_workers(r->workers.set), ar_host_workers_drop,
-				 &r->workers);
-	if (r->policy.inspects_workspaces)
-		ar_control_serve_inspector(r->control, r->workers.ports->inspector);
+	serve_workspaces(r);
 	if (r->start->settings)
 		ar_control_show_settings(r->control, show_settings, r);
 	ar_memory_watch(&r->memory, r->engine);
