@@ -55,6 +55,10 @@ AR_MUST_USE enum ar_status ar_checkpoints_check_rest(const struct ar_session *s,
 /* decide_checkpoint.c */
 void ar_checkpoints_lost(struct ar_decision *d); /* after a crash: what is open has no process */
 
+/* The words of an end that is no good, for a fact. */
+struct ar_str ar_checkpoint_category(enum ar_status status);
+struct ar_str ar_checkpoint_message(struct ar_str message);
+
 /* expire.c: those that are too many or too old leave. */
 void ar_checkpoints_expire(struct ar_decision *d);
 

@@ -99,6 +99,12 @@ static struct ar_ids ids_of(const struct ar_shape_checkpoint_record *r)
 	return ids;
 }
 
+struct ar_str ar_checkpoint_message(struct ar_str message)
+{
+	return ar_str_empty(message) ? AR_STR("the files could not be read or written")
+				     : ar_str_utf8_prefix(message, MESSAGE_MAX);
+}
+
 static void fail(struct ar_decision *d, const struct ar_shape_checkpoint_record *r,
 		 struct ar_ev_checkpoint_failed p)
 {
@@ -106,8 +112,7 @@ static void fail(struct ar_decision *d, const struct ar_shape_checkpoint_record 
 
 	p.checkpoint_id = r->checkpoint_id;
 	p.phase = r->phase;
-	p.message = ar_str_empty(p.message) ? AR_STR("the files could not be read or written")
-					    : ar_str_utf8_prefix(p.message, MESSAGE_MAX);
+	p.message = ar_checkpoint_message(p.message);
 	ar_decide_emit(d, AR_EV_CHECKPOINT_FAILED, &ids, &p);
 }
 
@@ -147,7 +152,7 @@ void ar_checkpoints_lost(struct ar_decision *d)
 	}
 }
 
-static struct ar_str category_of(enum ar_status status)
+struct ar_str ar_checkpoint_category(enum ar_status status)
 {
 	switch (status) {
 	case AR_E_UNAVAILABLE:
@@ -246,7 +251,7 @@ static void record_end(struct ar_decision *d, const struct ar_shape_checkpoint_r
 	if (end->status != AR_OK || ar_str_empty(end->tree))
 		fail(d, r,
 		     (struct ar_ev_checkpoint_failed){
-			     .category = category_of(end->status),
+			     .category = ar_checkpoint_category(end->status),
 			     .message = end->message,
 			     .used_bytes = used_of(end),
 			     .used_partly = partly_of(end),
@@ -255,17 +260,6 @@ static void record_end(struct ar_decision *d, const struct ar_shape_checkpoint_r
 		restored(d, r, end);
 	else
 		created(d, r, end);
-}
-
-/* Calls of turns that were begun while files were restored. */
-static void start_held_calls(struct ar_decision *d)
-{
-	for (size_t i = 0; i < d->session->threads.count; i++) {
-		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);
-
-		if (turn && !turn->is_lost && ar_turn_has_ready_calls(turn))
-			ar_decide_advance(d, turn);
-	}
 }
 
 /* A late end finds nothing that waits for it: its turn has ended, or another process has the session. */
@@ -285,7 +279,7 @@ enum ar_status ar_decide_checkpoint_done(struct ar_decision *d, struct ar_error 
 		return AR_OK;
 	record_end(d, r, end);
 	if (r->phase == AR_CHECKPOINT_RECORD_PHASE_RESTORE) {
-		start_held_calls(d);
+		ar_decide_start_held(d);
 	} else {
 		turn = ar_session_turn(d->session, r->turn_id, &t);
 		if (turn && ar_thread_active(t) == turn && !turn->is_lost)

@@ -23,7 +23,7 @@ static inline bool ar_call_is_safe(const struct ar_invocation *call)
 struct ar_invocation ar_call_as_offered(const struct ar_invocation *call, const struct ar_offers *offers);
 
 /* decide_tool.c */
-bool ar_turn_has_ready_calls(const struct ar_turn *turn); /* that are allowed and have not begun */
+void ar_decide_start_held(struct ar_decision *d); /* calls of all threads that waited for their files */
 struct ar_str ar_decide_next_call_id(struct ar_decision *d, const struct ar_turn *turn,
 				     const struct ar_invocation *call); /* for another try */
 void ar_decide_run_call(struct ar_decision *d, const struct ar_turn *turn,

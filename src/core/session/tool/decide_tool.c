@@ -281,7 +281,8 @@ static bool is_startable(const struct ar_invocation *call)
 	return call->stage == AR_CALL_ALLOWED || (call->stage == AR_CALL_UNKNOWN && ar_call_is_safe(call));
 }
 
-bool ar_turn_has_ready_calls(const struct ar_turn *turn)
+/* Calls that are allowed and have not begun. */
+static bool has_ready_calls(const struct ar_turn *turn)
 {
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		if (is_startable(ar_call_at(turn, i)))
@@ -467,4 +468,14 @@ void ar_decide_advance(struct ar_decision *d, struct ar_turn *turn)
 		ar_decide_cancel(d, turn, turn->interrupt_reason, AR_STR_NONE);
 	else if (ar_guard_check(d, turn) == AR_GO_ON)
 		ar_decide_ask_again(d, turn);
+}
+
+void ar_decide_start_held(struct ar_decision *d)
+{
+	for (size_t i = 0; i < d->session->threads.count; i++) {
+		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);
+
+		if (turn && !turn->is_lost && has_ready_calls(turn))
+			ar_decide_advance(d, turn);
+	}
 }

@@ -19,12 +19,7 @@ enum ar_hold ar_isolation_before_call(struct ar_decision *d, const struct ar_tur
 struct ar_str ar_isolation_fault(const struct ar_session *s, const struct ar_turn *turn,
 				 const struct ar_tool *tool);
 void ar_isolation_recover(struct ar_decision *d); /* after a crash: what is open is begun again */
-void ar_isolation_go_on(struct ar_decision *d); /* turns whose calls waited */
 void ar_isolation_filled(struct ar_decision *d, const struct ar_checkpoint_end *end);
-
-/* The words of an end that is no good, for a fact. */
-struct ar_str ar_isolation_category(enum ar_status status);
-struct ar_str ar_isolation_message(struct ar_str message);
 
 /* merge.c */
 void ar_isolation_merged(struct ar_decision *d, const struct ar_checkpoint_end *end);

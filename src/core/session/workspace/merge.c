@@ -2,6 +2,7 @@
  * or thrown away. A conflict is a question to people; until it is answered nothing of the workspace is
  * changed. Pure. */
 #include "checkpoint/checkpoints.h"
+#include "tool/calls.h"
 #include "workspace/isolation.h"
 
 #define MILLISECOND 1000
@@ -124,7 +125,7 @@ static void fail_merge(struct ar_decision *d, struct ar_str category, struct ar_
 		       &(struct ar_ev_workspace_failed){ .phase = AR_WORKSPACE_FAILED_PHASE_APPLY,
 							 .apply_id = d->session->files->apply_id,
 							 .category = category,
-							 .message = ar_isolation_message(message) });
+							 .message = ar_checkpoint_message(message) });
 }
 
 static struct ar_str keep_list(struct ar_decision *d, struct ar_str list)
@@ -235,12 +236,12 @@ void ar_isolation_merged(struct ar_decision *d, const struct ar_checkpoint_end *
 	    !ar_str_eq(f->apply_id, end->id))
 		return;
 	if (end->status != AR_OK)
-		fail_merge(d, ar_isolation_category(end->status), end->message);
+		fail_merge(d, ar_checkpoint_category(end->status), end->message);
 	else if (!ar_str_empty(end->conflicts))
 		ask_about(d, end);
 	else
 		say_applied(d, end);
-	ar_isolation_go_on(d);
+	ar_decide_start_held(d);
 }
 
 /* ---- the answer ---- */

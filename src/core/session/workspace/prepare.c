@@ -1,9 +1,9 @@
 /* The folder of a session is filled: the intent is a fact, its end another. Pure. */
+#include "checkpoint/checkpoints.h"
 #include "tool/calls.h"
 #include "workspace/isolation.h"
 
 #define MILLISECOND 1000
-#define MESSAGE_MAX 1024
 #define BRANCH "agent/"
 
 _Static_assert((int)AR_WORKSPACE_ISOLATION_SHARED == (int)AR_ISOLATION_SHARED &&
@@ -26,26 +26,6 @@ bool ar_session_moves_files(const struct ar_session *s)
 
 	return s->files && (s->files->status == AR_SESSION_FILES_STATUS_PREPARING || is_merging(s) ||
 			    (a && a->status == AR_ACTION_PENDING && (a->expires || a->escalates)));
-}
-
-struct ar_str ar_isolation_category(enum ar_status status)
-{
-	switch (status) {
-	case AR_E_UNAVAILABLE:
-		return AR_STR("unavailable");
-	case AR_E_CANCELED:
-		return AR_STR("cancelled");
-	case AR_E_TIMEOUT:
-		return AR_STR("timeout");
-	default:
-		return AR_STR("error");
-	}
-}
-
-struct ar_str ar_isolation_message(struct ar_str message)
-{
-	return ar_str_empty(message) ? AR_STR("the files could not be read or written")
-				     : ar_str_utf8_prefix(message, MESSAGE_MAX);
 }
 
 /* ---- begun ---- */
@@ -109,25 +89,6 @@ void ar_isolation_recover(struct ar_decision *d)
 
 /* ---- ended ---- */
 
-static bool waits(const struct ar_turn *turn)
-{
-	for (size_t i = 0; i < turn->calls.count; i++) {
-		if (ar_call_at(turn, i)->stage == AR_CALL_ALLOWED)
-			return true;
-	}
-	return false;
-}
-
-void ar_isolation_go_on(struct ar_decision *d)
-{
-	for (size_t i = 0; i < d->session->threads.count; i++) {
-		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);
-
-		if (turn && !turn->is_lost && waits(turn))
-			ar_decide_advance(d, turn);
-	}
-}
-
 static int method_of(const struct ar_session *s, const struct ar_checkpoint_end *end)
 {
 	if (s->bound->isolation == AR_WORKSPACE_ISOLATION_EMPTY)
@@ -156,7 +117,7 @@ void ar_isolation_filled(struct ar_decision *d, const struct ar_checkpoint_end *
 		ar_decide_emit(d, AR_EV_WORKSPACE_FAILED, &none,
 			       &(struct ar_ev_workspace_failed){
 				       .phase = AR_WORKSPACE_FAILED_PHASE_PREPARE,
-				       .category = ar_isolation_category(end->status),
-				       .message = ar_isolation_message(end->message) });
-	ar_isolation_go_on(d);
+				       .category = ar_checkpoint_category(end->status),
+				       .message = ar_checkpoint_message(end->message) });
+	ar_decide_start_held(d);
 }
