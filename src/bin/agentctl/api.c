@@ -2,6 +2,8 @@
 #include "api.h"
 #include "clock.h"
 
+#define LIST_PAGE 200 /* records */
+
 #define CALL_MS 60000L
 
 /* Ctrl-C is not for a request: it ends, and who waits for signals finds it still there. */
@@ -108,6 +110,19 @@ enum ar_exit ar_api_show(struct ar_ctl *c, const char *command, struct ar_buf *b
 		(c->is_json ? ar_api_print : print)(c, &reply);
 	ar_api_fini(&reply);
 	return exit;
+}
+
+enum ar_exit ar_api_list(struct ar_ctl *c, const char *command, bool is_all, ar_api_print_fn *print)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+
+	ar_jw_open(&w);
+	if (is_all)
+		ar_jw_mstr(&w, "status", AR_STR("all"));
+	ar_jw_mint(&w, "limit", LIST_PAGE);
+	ar_jw_close(&w);
+	return ar_api_show(c, command, &body, print);
 }
 
 void ar_api_fini(struct ar_api_reply *r)

@@ -31,6 +31,10 @@ typedef void ar_api_print_fn(struct ar_ctl *c, const struct ar_api_reply *r);
 AR_MUST_USE enum ar_exit ar_api_show(struct ar_ctl *c, const char *command, struct ar_buf *body,
 				     ar_api_print_fn *print);
 
+/* The same for a list of records: its first page, of those that are active or of all. */
+AR_MUST_USE enum ar_exit ar_api_list(struct ar_ctl *c, const char *command, bool is_all,
+				     ar_api_print_fn *print);
+
 /* The same as a call without a word: the status of the transport, with the reply of any HTTP status. */
 AR_MUST_USE enum ar_status ar_api_try(struct ar_ctl *c, const char *command, struct ar_str body,
 				      struct ar_api_reply *ret, struct ar_error *err);

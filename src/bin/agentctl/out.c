@@ -170,6 +170,27 @@ void ar_out_break(struct ar_out *o)
 		write_bytes(o, AR_STR("\n"));
 }
 
+#define DOTS "..."
+
+void ar_out_column(struct ar_out *o, struct ar_str text, int width)
+{
+	bool is_cut = text.len > (size_t)width;
+	struct ar_str shown = is_cut ? ar_str_utf8_prefix(text, (size_t)width - strlen(DOTS)) : text;
+	int used = (int)shown.len + (is_cut ? (int)strlen(DOTS) : 0);
+
+	ar_out_line(o, shown);
+	ar_out_printf(o, "%s%*s", is_cut ? DOTS : "", width - used + 2, "");
+}
+
+void ar_out_member(struct ar_out *o, const char *label, struct ar_str text)
+{
+	if (ar_str_absent(text))
+		return;
+	ar_out_printf(o, "%-10s ", label);
+	ar_out_line(o, text);
+	ar_out_printf(o, "\n");
+}
+
 void ar_out_age(struct ar_out *o, ar_usec then, ar_usec now, int width)
 {
 	static const struct {

@@ -45,6 +45,12 @@ void ar_out_line(struct ar_out *o, struct ar_str text);
 /* Ends the current line, if there is something on it. */
 void ar_out_break(struct ar_out *o);
 
+/* Foreign text as a column of a table, two spaces behind it; three dots at its end say that it is cut. */
+void ar_out_column(struct ar_out *o, struct ar_str text, int width);
+
+/* A label and foreign text on a line of their own; nothing if the text is absent. */
+void ar_out_member(struct ar_out *o, const char *label, struct ar_str text);
+
 /* "now", "12 s ago", "3 h ago" ..., filled with spaces to `width`. */
 void ar_out_age(struct ar_out *o, ar_usec then, ar_usec now, int width);
 

@@ -31,9 +31,7 @@ enum {
 
 static void print_column(struct ar_ctl *c, struct ar_str text, int width)
 {
-	text = ar_str_utf8_prefix(ar_str_absent(text) ? AR_STR("-") : text, (size_t)width);
-	ar_out_line(&c->out, text);
-	ar_out_printf(&c->out, "%*s", width - (int)text.len + 2, "");
+	ar_out_column(&c->out, ar_str_absent(text) ? AR_STR("-") : text, width);
 }
 
 static struct ar_str from_of(struct ar_ctl *c, struct ar_json e)
@@ -71,7 +69,7 @@ static void print_row(struct ar_ctl *c, struct ar_json e)
 {
 	bool is_refused = ar_str_is(ar_api_str(e, "outcome"), "refused");
 
-	print_column(c, ar_api_str(e, "at"), WHEN_WIDTH);
+	print_column(c, ar_str_utf8_prefix(ar_api_str(e, "at"), WHEN_WIDTH), WHEN_WIDTH);
 	print_column(c, ar_api_str(e, "actor"), WHO_WIDTH);
 	print_column(c, from_of(c, e), 15);
 	print_column(c, ar_api_str(e, "command"), WHAT_WIDTH);

@@ -22,16 +22,6 @@ static ar_usec now(void)
 	return clock->wall(clock);
 }
 
-/* A column of foreign text; three dots say that it is cut. */
-static void print_column(struct ar_ctl *c, struct ar_str text, int width)
-{
-	if (text.len > (size_t)width)
-		text = ar_arena_fmt(&c->arena, "%.*s...",
-				    AR_STR_ARG(ar_str_utf8_prefix(text, (size_t)width - 3)));
-	ar_out_line(&c->out, text);
-	ar_out_printf(&c->out, "%*s", width - (int)text.len + 2, "");
-}
-
 static void print_state(struct ar_ctl *c, struct ar_json action)
 {
 	struct ar_str decision = ar_api_str(action, "decision"),
@@ -40,11 +30,11 @@ static void print_state(struct ar_ctl *c, struct ar_json action)
 
 	if (ar_str_absent(decision))
 		ar_out_left(ar_api_time(action, "expiresAt"), now(), left);
-	print_column(c,
-		     ar_str_absent(decision) ? ar_str_from(left)
-					     : ar_arena_fmt(&c->arena, "%.*s (%.*s)", AR_STR_ARG(decision),
-							    AR_STR_ARG(source)),
-		     STATE_WIDTH);
+	ar_out_column(&c->out,
+		      ar_str_absent(decision) ? ar_str_from(left)
+					      : ar_arena_fmt(&c->arena, "%.*s (%.*s)", AR_STR_ARG(decision),
+							     AR_STR_ARG(source)),
+		      STATE_WIDTH);
 }
 
 /* How many people have approved and seen it, and to whom it was passed on. */
@@ -79,7 +69,7 @@ static void print_row(struct ar_ctl *c, struct ar_json action)
 	ar_out_style(&c->out, AR_STYLE_PLAIN);
 	ar_out_printf(&c->out, "  ");
 	print_state(c, action);
-	print_column(c, ar_str_absent(tool) ? ar_api_str(action, "actionType") : tool, TOOL_WIDTH);
+	ar_out_column(&c->out, ar_str_absent(tool) ? ar_api_str(action, "actionType") : tool, TOOL_WIDTH);
 	ar_out_style(&c->out, is_destructive ? AR_STYLE_RED : AR_STYLE_PLAIN);
 	ar_out_line(&c->out, ar_api_str(action, "title"));
 	ar_out_style(&c->out, AR_STYLE_DIM);

@@ -122,13 +122,6 @@ static enum ar_exit revoke(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 /* ---- list ---- */
 
-static void print_column(struct ar_ctl *c, struct ar_str text, int width)
-{
-	text = ar_str_utf8_prefix(text, (size_t)width);
-	ar_out_line(&c->out, text);
-	ar_out_printf(&c->out, "%*s", width - (int)text.len + 2, "");
-}
-
 static struct ar_str scopes_of(struct ar_ctl *c, struct ar_json record)
 {
 	struct ar_buf text = { 0 };
@@ -165,9 +158,9 @@ static void print_row(struct ar_ctl *c, struct ar_json record)
 
 	ar_out_line(&c->out, ar_api_str(record, "tokenId"));
 	ar_out_printf(&c->out, "  ");
-	print_column(c, ar_api_str(record, "name"), NAME_WIDTH);
-	print_column(c, ar_api_str(record, "tenant"), TENANT_WIDTH);
-	print_column(c, scopes_of(c, record), SCOPES_WIDTH);
+	ar_out_column(&c->out, ar_api_str(record, "name"), NAME_WIDTH);
+	ar_out_column(&c->out, ar_api_str(record, "tenant"), TENANT_WIDTH);
+	ar_out_column(&c->out, scopes_of(c, record), SCOPES_WIDTH);
 	if (used)
 		ar_out_age(&c->out, used, now(), AGE_WIDTH);
 	else

@@ -10,7 +10,6 @@
 #define NAME_WIDTH 20
 #define STATE_WIDTH 12
 #define AGE_WIDTH 10
-#define LIST_PAGE 200
 
 enum { WORKER_ALL, WORKER_LABELS, WORKER_REASON, WORKER_KEY };
 
@@ -86,13 +85,6 @@ static enum ar_exit create(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 /* ---- list ---- */
 
-static void print_column(struct ar_ctl *c, struct ar_str text, int width)
-{
-	text = ar_str_utf8_prefix(text, (size_t)width);
-	ar_out_line(&c->out, text);
-	ar_out_printf(&c->out, "%*s", width - (int)text.len + 2, "");
-}
-
 static struct ar_str state_of(struct ar_json record)
 {
 	struct ar_str status = ar_api_str(record, "status");
@@ -112,9 +104,9 @@ static void print_row(struct ar_ctl *c, struct ar_json record)
 
 	if (ar_json_len(ar_json_get(record, "labels")))
 		ar_json_print(ar_json_get(record, "labels"), &labels);
-	print_column(c, ar_api_str(record, "workerId"), ID_WIDTH);
-	print_column(c, ar_api_str(record, "name"), NAME_WIDTH);
-	print_column(c, state_of(record), STATE_WIDTH);
+	ar_out_column(&c->out, ar_api_str(record, "workerId"), ID_WIDTH);
+	ar_out_column(&c->out, ar_api_str(record, "name"), NAME_WIDTH);
+	ar_out_column(&c->out, state_of(record), STATE_WIDTH);
 	ar_out_age(&c->out, ar_api_time(record, "updatedAt"), now(), AGE_WIDTH);
 	ar_out_printf(&c->out, "  ");
 	ar_out_line(&c->out, ar_buf_str(&labels));
@@ -142,27 +134,10 @@ static void print_table(struct ar_ctl *c, const struct ar_api_reply *r)
 
 static enum ar_exit list(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
-	struct ar_buf body = { 0 };
-	struct ar_jw w = ar_jw(&body);
-
-	ar_jw_open(&w);
-	if (a->values[WORKER_ALL])
-		ar_jw_mstr(&w, "status", AR_STR("all"));
-	ar_jw_mint(&w, "limit", LIST_PAGE);
-	ar_jw_close(&w);
-	return ar_api_show(c, "list_workers", &body, print_table);
+	return ar_api_list(c, "list_workers", a->values[WORKER_ALL] != NULL, print_table);
 }
 
 /* ---- show ---- */
-
-static void print_line(struct ar_ctl *c, const char *label, struct ar_str text)
-{
-	if (ar_str_absent(text))
-		return;
-	ar_out_printf(&c->out, "%-10s ", label);
-	ar_out_line(&c->out, text);
-	ar_out_printf(&c->out, "\n");
-}
 
 static void print_worker(struct ar_ctl *c, const struct ar_api_reply *r)
 {
@@ -175,11 +150,11 @@ static void print_worker(struct ar_ctl *c, const struct ar_api_reply *r)
 	int64_t calls;
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(lines); i++)
-		print_line(c, lines[i][0], ar_api_str(record, lines[i][1]));
-	print_line(c, "status", state_of(record));
-	print_line(c, "now", ar_api_str(live, "state"));
-	print_line(c, "last seen", ar_api_str(live, "lastSeenAt"));
-	print_line(c, "version", ar_api_str(live, "version"));
+		ar_out_member(&c->out, lines[i][0], ar_api_str(record, lines[i][1]));
+	ar_out_member(&c->out, "status", state_of(record));
+	ar_out_member(&c->out, "now", ar_api_str(live, "state"));
+	ar_out_member(&c->out, "last seen", ar_api_str(live, "lastSeenAt"));
+	ar_out_member(&c->out, "version", ar_api_str(live, "version"));
 	if (ar_json_i64(ar_json_get(live, "openCalls"), &calls))
 		ar_out_printf(&c->out, "%-10s %lld\n", "calls", (long long)calls);
 }

@@ -11,7 +11,6 @@
 #define NAME_WIDTH 20
 #define STATE_WIDTH 10
 #define AGE_WIDTH 10
-#define LIST_PAGE 200
 
 enum { WORKSPACE_ALL, WORKSPACE_REASON };
 
@@ -44,13 +43,6 @@ static enum ar_exit find_workspace(struct ar_ctl *c, const char *word, struct ar
 
 /* ---- list ---- */
 
-static void print_column(struct ar_ctl *c, struct ar_str text, int width)
-{
-	text = ar_str_utf8_prefix(text, (size_t)width);
-	ar_out_line(&c->out, text);
-	ar_out_printf(&c->out, "%*s", width - (int)text.len + 2, "");
-}
-
 static struct ar_str trust_of(struct ar_json record)
 {
 	return ar_str_is(ar_api_str(record, "trust"), "trusted") ? AR_STR("trusted") : AR_STR("untrusted");
@@ -73,9 +65,9 @@ static ar_usec now(void)
 
 static void print_row(struct ar_ctl *c, struct ar_json record)
 {
-	print_column(c, ar_api_str(record, "workspaceId"), ID_WIDTH);
-	print_column(c, ar_api_str(record, "name"), NAME_WIDTH);
-	print_column(c, state_of(record), STATE_WIDTH);
+	ar_out_column(&c->out, ar_api_str(record, "workspaceId"), ID_WIDTH);
+	ar_out_column(&c->out, ar_api_str(record, "name"), NAME_WIDTH);
+	ar_out_column(&c->out, state_of(record), STATE_WIDTH);
 	ar_out_age(&c->out, ar_api_time(record, "updatedAt"), now(), AGE_WIDTH);
 	ar_out_printf(&c->out, "  ");
 	ar_out_line(&c->out, ar_api_str(record, "root"));
@@ -102,27 +94,10 @@ static void print_table(struct ar_ctl *c, const struct ar_api_reply *r)
 
 static enum ar_exit list(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
-	struct ar_buf body = { 0 };
-	struct ar_jw w = ar_jw(&body);
-
-	ar_jw_open(&w);
-	if (a->values[WORKSPACE_ALL])
-		ar_jw_mstr(&w, "status", AR_STR("all"));
-	ar_jw_mint(&w, "limit", LIST_PAGE);
-	ar_jw_close(&w);
-	return ar_api_show(c, "list_workspaces", &body, print_table);
+	return ar_api_list(c, "list_workspaces", a->values[WORKSPACE_ALL] != NULL, print_table);
 }
 
 /* ---- show ---- */
-
-static void print_line(struct ar_ctl *c, const char *label, struct ar_str text)
-{
-	if (ar_str_absent(text))
-		return;
-	ar_out_printf(&c->out, "%-10s ", label);
-	ar_out_line(&c->out, text);
-	ar_out_printf(&c->out, "\n");
-}
 
 static void print_workspace(struct ar_ctl *c, struct ar_json record, struct ar_json items)
 {
@@ -133,8 +108,8 @@ static void print_workspace(struct ar_ctl *c, struct ar_json record, struct ar_j
 	};
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(lines); i++)
-		print_line(c, lines[i][0], ar_api_str(record, lines[i][1]));
-	print_line(c, "trust", trust_of(record));
+		ar_out_member(&c->out, lines[i][0], ar_api_str(record, lines[i][1]));
+	ar_out_member(&c->out, "trust", trust_of(record));
 	if (ar_json_len(items))
 		ar_out_printf(&c->out, "brings\n");
 	ar_workspace_print_items(&c->out, items);
