@@ -177,6 +177,11 @@ void ar_call_send(
 /* workspace/bind.c: the write of the call, which makes a session, with the workspace that it names. */
 void ar_call_send_bound(struct ar_call *c);
 
+/* The record in the index row that was read for the call, in its arena; NULL: there is none, or it cannot be
+ * read. */
+struct ar_struct_desc;
+const void *ar_call_index_record(struct ar_call *c, const struct ar_struct_desc *desc, size_t size);
+
 /* channel.c */
 /* The session of a channel: the one that is named, or that its id is of; else the home of the caller's
  * tenant, whose channels follow all sessions. */

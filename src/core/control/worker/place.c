@@ -5,23 +5,12 @@
 #include "tenant.h"
 #include "worker/worker.h"
 
-static const struct ar_shape_worker_record *read_record(struct ar_call *c, struct ar_str row)
-{
-	struct ar_shape_worker_record *record = ar_arena_alloc(&c->arena, sizeof(*record));
-	struct ar_json v;
-
-	if (ar_str_absent(row) || ar_json_parse(c->control->json, row, &v, NULL) != AR_OK ||
-	    ar_struct_decode_strict(&ar_shape_worker_record_desc, v, &c->arena, record, NULL, NULL) != AR_OK)
-		return NULL;
-	return record;
-}
-
 static void on_row(struct ar_store_op *op)
 {
 	struct ar_call_work *w = AR_CONTAINER_OF(op, struct ar_call_work, index.op);
 	struct ar_call *c = w->call;
 	const struct ar_shape_worker_record *record =
-		op->status == AR_OK && w->index.has_row ? read_record(c, w->index.row.shell) : NULL;
+		ar_call_index_record(c, &ar_shape_worker_record_desc, sizeof(*record));
 
 	ar_store_op_fini(op); /* first: the answer gives the call's memory back */
 	if (op->status != AR_OK)

@@ -15,14 +15,15 @@ static struct ar_str named_workspace(const struct ar_call *c)
 	return AR_STR_NONE;
 }
 
-static const struct ar_shape_workspace_record *read_record(struct ar_call *c, struct ar_str row)
+const void *ar_call_index_record(struct ar_call *c, const struct ar_struct_desc *desc, size_t size)
 {
-	struct ar_shape_workspace_record *record = ar_arena_alloc(&c->arena, sizeof(*record));
+	const struct ar_store_index *index = &c->work->index;
+	void *record = ar_arena_alloc(&c->arena, size);
 	struct ar_json v;
 
-	if (ar_str_absent(row) || ar_json_parse(c->control->json, row, &v, NULL) != AR_OK ||
-	    ar_struct_decode_strict(&ar_shape_workspace_record_desc, v, &c->arena, record, NULL, NULL) !=
-		    AR_OK)
+	if (index->op.status != AR_OK || !index->has_row || ar_str_absent(index->row.shell) ||
+	    ar_json_parse(c->control->json, index->row.shell, &v, NULL) != AR_OK ||
+	    ar_struct_decode_strict(desc, v, &c->arena, record, NULL, NULL) != AR_OK)
 		return NULL;
 	return record;
 }
@@ -77,7 +78,7 @@ static void on_row(struct ar_store_op *op)
 	struct ar_call_work *w = AR_CONTAINER_OF(op, struct ar_call_work, index.op);
 	struct ar_call *c = w->call;
 	const struct ar_shape_workspace_record *record =
-		op->status == AR_OK && w->index.has_row ? read_record(c, w->index.row.shell) : NULL;
+		ar_call_index_record(c, &ar_shape_workspace_record_desc, sizeof(*record));
 
 	ar_store_op_fini(op); /* first: the answer gives the call's memory back */
 	if (op->status != AR_OK) {
