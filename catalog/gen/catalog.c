@@ -218,6 +218,8 @@ static const char *const ar_workspace_applying_choice_names[] = { NULL, "session
 const struct ar_enum_desc ar_workspace_applying_choice_desc = { "workspace_applying_choice", ar_workspace_applying_choice_names, 4 };
 static const char *const ar_workspace_failed_phase_names[] = { NULL, "prepare", "apply" };
 const struct ar_enum_desc ar_workspace_failed_phase_desc = { "workspace_failed_phase", ar_workspace_failed_phase_names, 3 };
+static const char *const ar_turn_reported_result_names[] = { NULL, "accepted", "refused" };
+const struct ar_enum_desc ar_turn_reported_result_desc = { "turn_reported_result", ar_turn_reported_result_names, 3 };
 static const char *const ar_submit_turn_busy_policy_names[] = { NULL, "reject", "queue", "interrupt", "rollback" };
 const struct ar_enum_desc ar_submit_turn_busy_policy_desc = { "submit_turn_busy_policy", ar_submit_turn_busy_policy_names, 5 };
 static const char *const ar_interrupt_turn_queue_policy_names[] = { NULL, "preserve", "clear" };
@@ -2195,6 +2197,8 @@ static const struct ar_field_desc ar_ev_turn_submitted_fields[] = {
 	  "Task that this turn works on.", NULL },
 	{ "submittedBy", AR_F_TEXTS, false, false, false, 0, 8192, offsetof(struct ar_ev_turn_submitted, submitted_by), NULL, { 0, false },
 	  "People who gave the work, as authenticated.", NULL },
+	{ "reportTo", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_ev_turn_submitted, report_to), NULL, { 0, false },
+	  "Item of a job, or schedule, that is told how the turn ended.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_turn_started_fields[] = {
@@ -4233,6 +4237,15 @@ static const struct ar_field_desc ar_ev_workspace_failed_fields[] = {
 	  "Why, and what to do.", NULL },
 };
 
+static const struct ar_field_desc ar_ev_turn_reported_fields[] = {
+	{ "to", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_ev_turn_reported, to), NULL, { 0, false },
+	  "Item of a job, or schedule.", NULL },
+	{ "result", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_turn_reported, result), &ar_turn_reported_result_desc, { 0, false },
+	  "Whether it accepted the report.", NULL },
+	{ "code", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_turn_reported, code), NULL, { 0, false },
+	  "Error code of the refusal.", NULL },
+};
+
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, session_id), NULL, { 0, false },
 	  "Session to submit to; without it createPolicy makes one.", NULL },
@@ -4260,6 +4273,8 @@ static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	  "Channel it comes through.", NULL },
 	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, task_id), NULL, { 0, false },
 	  "Task it works on.", NULL },
+	{ "reportTo", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_submit_turn_in, report_to), NULL, { 0, false },
+	  "Of a job or a schedule: gets report_turn when the turn has ended. For the runtime alone.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_submit_turn_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
@@ -6474,6 +6489,30 @@ static const struct ar_field_desc ar_cmd_get_quota_out_fields[] = {
 	  "Each quota.", &ar_shape_quota_row_desc },
 };
 
+static const struct ar_field_desc ar_cmd_report_turn_in_fields[] = {
+	{ "to", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_turn_in, to), NULL, { 0, false },
+	  "The item of a job, or the schedule: reportTo of the turn.", NULL },
+	{ "turnId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_turn_in, turn_id), NULL, { 0, false },
+	  "The turn.", NULL },
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_turn_in, session_id), NULL, { 0, false },
+	  "Its session.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_cmd_report_turn_in, status), NULL, { 0, false },
+	  "completed, failed, cancelled, timed_out.", NULL },
+	{ "outputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_cmd_report_turn_in, output_ref), NULL, { 0, false },
+	  "Where its answer is stored, in its session.", NULL },
+	{ "error", AR_F_OBJECT, false, false, false, 0, 131072, offsetof(struct ar_cmd_report_turn_in, error), NULL, { 0, false },
+	  "Why it did not complete.", &ar_shape_failure_desc },
+	{ "usage", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_report_turn_in, usage), NULL, { 0, false },
+	  "Tokens that it used.", &ar_shape_usage_desc },
+	{ "cost", AR_F_STRING, false, false, false, 0, 32, offsetof(struct ar_cmd_report_turn_in, cost), NULL, { 0, false },
+	  "Cost of its model calls, a decimal amount; absent: not known.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_report_turn_out_fields[] = {
+	{ "to", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_turn_out, to), NULL, { 0, false },
+	  "The same.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -6685,7 +6724,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TURN_SUBMITTED] = { AR_EV_TURN_SUBMITTED, "turn.submitted", "turn",
 	  "An input was admitted and is durable; nothing long-running has begun.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_turn_submitted_fields, 14, sizeof(struct ar_ev_turn_submitted), NULL, 0, false, 0, 0 } },
+	  { ar_ev_turn_submitted_fields, 15, sizeof(struct ar_ev_turn_submitted), NULL, 0, false, 0, 0 } },
 	[AR_EV_TURN_STARTED] = { AR_EV_TURN_STARTED, "turn.started", "turn",
 	  "The execution loop took the turn up.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
@@ -7270,12 +7309,16 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "The folder of a session could not be prepared, or its changes not be applied.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_workspace_failed_fields, 4, sizeof(struct ar_ev_workspace_failed), NULL, 0, false, 0, 0 } },
+	[AR_EV_TURN_REPORTED] = { AR_EV_TURN_REPORTED, "turn.reported", "turn",
+	  "What started the turn from another session knows how it ended, or does not want to know.",
+	  false, AR_CLASS_EXTENDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
+	  { ar_ev_turn_reported_fields, 3, sizeof(struct ar_ev_turn_reported), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	[AR_CMD_SUBMIT_TURN] = { AR_CMD_SUBMIT_TURN, "submit_turn",
 	  "Accept input: start a turn, or queue it behind the running one.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_submit_turn_in_fields, 14, sizeof(struct ar_cmd_submit_turn_in), ar_cmd_submit_turn_in_oneofs, 2, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_submit_turn_in_fields, 15, sizeof(struct ar_cmd_submit_turn_in), ar_cmd_submit_turn_in_oneofs, 2, false, 0, 0 },
 	  { ar_cmd_submit_turn_out_fields, 8, sizeof(struct ar_cmd_submit_turn_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_submit_turn_in, idempotency_key) }, { "turnId", offsetof(struct ar_cmd_submit_turn_in, turn_id) } }, "turnId",
@@ -8041,6 +8084,14 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  NULL, 0,
 	  NULL, 0, 200, "/v1/quota", "extension (tenants have quotas)" },
+	[AR_CMD_REPORT_TURN] = { AR_CMD_REPORT_TURN, "report_turn",
+	  "Tell a job or a schedule how a turn ended that it started. For the runtime alone: a session sends it to another one.",
+	  true, true, false, 1u << 1, "submit", { ar_cmd_report_turn_in_fields, 8, sizeof(struct ar_cmd_report_turn_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_report_turn_out_fields, 1, sizeof(struct ar_cmd_report_turn_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_ANY, 1, { offsetof(struct ar_cmd_report_turn_in, to) }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_SCOPE, AR_ERR_NOT_FOUND }, 3,
+	  NULL, 0, 200, NULL, "extension (work in a session of its own reports to what started it)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -8515,6 +8566,7 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_TOOL_STARTED,
 	AR_EV_TURN_COMPLETED,
 	AR_EV_TURN_FAILED,
+	AR_EV_TURN_REPORTED,
 	AR_EV_TURN_STARTED,
 	AR_EV_TURN_SUBMITTED,
 	AR_EV_WORKER_CHANGED,

@@ -162,6 +162,7 @@ enum ar_event_type {
 	AR_EV_WORKSPACE_APPLIED = 149,
 	AR_EV_WORKSPACE_CONFLICTED = 150,
 	AR_EV_WORKSPACE_FAILED = 151,
+	AR_EV_TURN_REPORTED = 152,
 	AR_EV_COUNT,
 };
 
@@ -290,6 +291,7 @@ enum ar_command {
 	AR_CMD_APPLY_WORKSPACE = 94,
 	AR_CMD_DISCARD_WORKSPACE = 95,
 	AR_CMD_GET_QUOTA = 96,
+	AR_CMD_REPORT_TURN = 97,
 	AR_CMD_COUNT,
 };
 
@@ -351,7 +353,8 @@ enum ar_target_kind {
 	X(UPDATE_WORKER, update_worker) \
 	X(REMOVE_WORKER, remove_worker) \
 	X(APPLY_WORKSPACE, apply_workspace) \
-	X(DISCARD_WORKSPACE, discard_workspace)
+	X(DISCARD_WORKSPACE, discard_workspace) \
+	X(REPORT_TURN, report_turn)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -1385,6 +1388,11 @@ enum ar_workspace_applying_choice {
 enum ar_workspace_failed_phase {
 	AR_WORKSPACE_FAILED_PHASE_PREPARE = 1,
 	AR_WORKSPACE_FAILED_PHASE_APPLY = 2,
+};
+
+enum ar_turn_reported_result {
+	AR_TURN_REPORTED_RESULT_ACCEPTED = 1,
+	AR_TURN_REPORTED_RESULT_REFUSED = 2,
 };
 
 enum ar_submit_turn_busy_policy {
@@ -3541,6 +3549,7 @@ struct ar_ev_turn_submitted { /* turn.submitted */
 	struct ar_str metadata; /* object? */
 	struct ar_str task_id; /* string? */
 	struct ar_texts submitted_by; /* array? */
+	struct ar_str report_to; /* string? */
 };
 
 struct ar_ev_turn_started { /* turn.started */
@@ -4774,6 +4783,12 @@ struct ar_ev_workspace_failed { /* workspace.failed */
 	struct ar_str message; /* string */
 };
 
+struct ar_ev_turn_reported { /* turn.reported */
+	struct ar_str to; /* string */
+	int result; /* enum */
+	struct ar_str code; /* string? */
+};
+
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	struct ar_str session_id; /* string? */
 	const struct ar_shape_create_policy *create_policy; /* object? */
@@ -4788,6 +4803,7 @@ struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	struct ar_str source; /* string? */
 	struct ar_str channel_id; /* string? */
 	struct ar_str task_id; /* string? */
+	struct ar_str report_to; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -6171,6 +6187,21 @@ struct ar_cmd_get_quota_out { /* get_quota, result */
 	struct ar_shape_quota_row_list quotas; /* array */
 };
 
+struct ar_cmd_report_turn_in { /* report_turn, input */
+	struct ar_str to; /* string */
+	struct ar_str turn_id; /* string */
+	struct ar_str session_id; /* string */
+	struct ar_str status; /* string */
+	struct ar_str output_ref; /* ref? */
+	const struct ar_shape_failure *error; /* object? */
+	const struct ar_shape_usage *usage; /* object? */
+	struct ar_str cost; /* string? */
+};
+
+struct ar_cmd_report_turn_out { /* report_turn, result */
+	struct ar_str to; /* string */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -6278,6 +6309,7 @@ extern const struct ar_enum_desc ar_checkpoint_expired_reason_desc;
 extern const struct ar_enum_desc ar_workspace_prepared_method_desc;
 extern const struct ar_enum_desc ar_workspace_applying_choice_desc;
 extern const struct ar_enum_desc ar_workspace_failed_phase_desc;
+extern const struct ar_enum_desc ar_turn_reported_result_desc;
 extern const struct ar_enum_desc ar_submit_turn_busy_policy_desc;
 extern const struct ar_enum_desc ar_interrupt_turn_queue_policy_desc;
 extern const struct ar_enum_desc ar_interrupt_turn_result_desc;

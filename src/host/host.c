@@ -371,6 +371,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		.arg = r });
 	ar_engine_keep(r->engine, c->retention.days * DAY, c->retention.audit_days * DAY);
 	r->control = ar_control_new(r->engine, r->follow, r->store, r->member ? &r->placement : NULL);
+	ar_engine_send_by(r->engine, ar_control_sender(r->control));
 	r->access.control = r->control;
 	if (ar_host_access_open(r->loop, c, r->store, r->member != NULL, &r->access, err) != AR_OK)
 		return err->status;
@@ -463,8 +464,10 @@ static enum ar_status open_http(struct ar_host *r, const struct ar_config *c, st
 					   .keepalive_ms = (uint32_t)c->limits.keepalive_timeout_ms },
 		&r->http, err);
 
-	if (!st)
+	if (!st) {
 		ar_control_carry_audit(r->control, ar_http_server_tell, r->http);
+		ar_control_pass_calls(r->control, ar_http_server_pass, r->http);
+	}
 	return st;
 }
 
@@ -709,6 +712,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	ar_store_watch_end(&r->store_watch);
 	if (r->http) {
 		ar_control_carry_audit(r->control, NULL, NULL);
+		ar_control_pass_calls(r->control, NULL, NULL);
 		ar_http_server_close(r->http, NULL, NULL);
 	}
 	if (r->member)

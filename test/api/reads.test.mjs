@@ -12,7 +12,7 @@ const BUILT = ['ack_events', 'append_task_progress', 'apply_workspace', 'archive
 	'get_execution_environment', 'get_quota', 'get_session', 'get_settings', 'get_task', 'get_thread_read', 'get_tool_inventory', 'get_worker', 'get_workspace',
 	'inspect_workspace', 'interrupt_turn', 'link_tasks', 'list_actions', 'list_artifacts', 'list_audit', 'list_checkpoints', 'list_sessions',
 	'list_tasks', 'list_tokens', 'list_workers', 'list_workspaces', 'pause_task', 'post_channel_message', 'promote_queued_turn', 'read_output',
-	'reconnect_channel', 'remove_queued_turn', 'remove_worker', 'report_tool_result', 'resolve_permission', 'respond_action', 'restore_checkpoint',
+	'reconnect_channel', 'remove_queued_turn', 'remove_worker', 'report_tool_result', 'report_turn', 'resolve_permission', 'respond_action', 'restore_checkpoint',
 	'resume_task', 'resume_thread', 'retry_task', 'revoke_token', 'rollback_thread', 'rotate_token', 'see_action', 'set_policy', 'start_task',
 	'steer_turn', 'submit_turn', 'subscribe_events', 'terminate_process', 'unlink_tasks', 'update_task', 'update_worker', 'update_workspace',
 	'write_process_stdin'];

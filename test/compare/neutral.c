@@ -83,6 +83,7 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 	case AR_IN_ACCESS:
 	case AR_IN_REPAIR:
 	case AR_IN_CHECKPOINT_DONE:
+	case AR_IN_SENT:
 		n.body = in->hook_done; /* all of them are one pointer */
 		break;
 	case AR_IN_INSPECTED:
@@ -146,6 +147,7 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 	case AR_IN_ACCESS:
 	case AR_IN_REPAIR:
 	case AR_IN_CHECKPOINT_DONE:
+	case AR_IN_SENT:
 		in->hook_done = n->body; /* all of them are one pointer */
 		break;
 	case AR_IN_INSPECTED:
@@ -256,6 +258,10 @@ static struct ar_neutral_effect body_of(const struct ar_effect *e)
 						   .reason = e->process_end.reason,
 						   .signal = e->process_end.signal,
 						   .grace_ms = e->process_end.grace_ms };
+	case AR_EFFECT_SEND:
+		return (struct ar_neutral_effect){ .subject = e->send.subject,
+						   .input = e->send.command,
+						   .bytes = e->send.body };
 	case AR_EFFECT_PROCESS_FORGET:
 		return (struct ar_neutral_effect){ .handle = e->process_forget };
 	case AR_EFFECT_CHECKPOINT:

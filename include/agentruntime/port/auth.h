@@ -43,6 +43,7 @@ struct ar_principal {
 	/* wk_...: it is this worker, and no command but enrol_worker is for it; absent: it is none */
 	struct ar_str worker;
 	bool is_enrolment; /* with worker: it may enrol, and do nothing else */
+	bool is_runtime; /* no caller: a session sends the command to another one of its tenant */
 };
 
 /* Whether it is the operator of this machine, who may also act for other tenants. */

@@ -54,6 +54,7 @@ struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *fo
 				  .json = ar_json_parser_new() };
 	ar_list_init(&c->notes);
 	ar_list_init(&c->creating);
+	ar_list_init(&c->sends);
 	return c;
 }
 
@@ -69,6 +70,7 @@ void ar_control_free(struct ar_control *c)
 	ar_json_parser_free(c->json);
 	ar_map_fini(&c->following);
 	ar_control_forget_notes(c);
+	ar_control_forget_sends(c);
 	ar_read_cache_free(c->read_cache);
 	ar_free(c);
 }

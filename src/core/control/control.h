@@ -108,6 +108,24 @@ typedef void ar_control_drop_fn(void *arg, struct ar_str worker_id);
 void ar_control_serve_workers(struct ar_control *c, struct ar_workers *workers, ar_control_drop_fn *drop,
 			      void *arg);
 
+/* For the engine: takes commands of sessions to other sessions, as port/sender.h says. */
+struct ar_sender;
+struct ar_sender *ar_control_sender(struct ar_control *c);
+
+/* A command on its way to the node at `address`. The caller owns it and keeps it until done(). */
+struct ar_passed_call {
+	struct ar_str address, body;
+	const char *command;
+	const struct ar_principal *who;
+	/* code: error of the catalogue, 0: none. outcome_unknown: the answer was lost. */
+	void (*done)(struct ar_passed_call *p, uint16_t code, struct ar_str reply);
+};
+
+/* Takes it there. False: it could not be begun, and done() is not called. It may also be dropped without
+ * done() when the server closes. NULL: there is no other node. */
+typedef bool ar_control_pass_fn(void *arg, struct ar_passed_call *p);
+void ar_control_pass_calls(struct ar_control *c, ar_control_pass_fn *pass, void *arg);
+
 /* The runtime is about to stop: commands that begin work are refused as overloaded from
  * now on; the others go on. */
 void ar_control_drain(struct ar_control *c);

@@ -7,6 +7,7 @@
 #include "engine.h"
 #include "inspect.h"
 #include "map.h"
+#include "sender.h"
 
 /* Where the calls of one command are counted; found with the first of them. */
 struct ar_call_count {
@@ -43,6 +44,10 @@ struct ar_control {
 	size_t note_count;
 	ar_control_carry_fn *carry; /* NULL: nobody carries notes to other nodes */
 	void *carry_arg;
+	struct ar_sender sender; /* send/send.c */
+	struct ar_list sends; /* struct ar_control_send under way */
+	ar_control_pass_fn *pass; /* NULL: there is no other node */
+	void *pass_arg;
 	struct ar_call_count counts[AR_CMD_COUNT];
 	struct ar_read_cache *read_cache; /* made with the first read */
 };
@@ -118,6 +123,9 @@ void ar_call_check_tenant(struct ar_call *c, struct ar_str session_key, ar_query
 
 /* session_not_found, in the words of one that does not exist. */
 void ar_call_no_session(struct ar_call *c);
+
+/* send/send.c */
+void ar_control_forget_sends(struct ar_control *c);
 
 /* audit.c */
 void ar_control_forget_notes(struct ar_control *c);

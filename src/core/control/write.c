@@ -490,7 +490,8 @@ void ar_call_write(struct ar_call *c)
 				      .command = { .id = c->command, .args = c->input },
 				      .account = who->actor,
 				      .person = who->person,
-				      .tenant = who->tenant };
+				      .tenant = who->tenant,
+				      .is_runtime = who->is_runtime };
 	ar_channel_tokens(c, &r->input.command.token);
 	add_receipt(c, r, t.key);
 	r->audit = ar_trail_of_call(c);

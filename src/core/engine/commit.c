@@ -27,6 +27,7 @@
 #include "process/process_run.h"
 #include "quota/usage.h"
 #include "storage.h"
+#include "send/send_run.h"
 
 static void on_append(struct ar_store_op *op);
 
@@ -291,6 +292,7 @@ static void committed(struct ar_live *l)
 	ar_hooks_begin(l);
 	ar_inspects_begin(l);
 	ar_checkpoints_begin(l);
+	ar_sends_begin(l);
 	if (c->snapshot.len > 0)
 		renew(l);
 }

@@ -1,6 +1,7 @@
 /* What a decision wants done, once its facts are durable. */
 #include "engine_priv.h"
 #include "process/process_run.h"
+#include "send/send_run.h"
 
 /* Something is due later: the next attempt, the end of a question. Comes back as an input. */
 struct wake {
@@ -107,7 +108,7 @@ static bool begins_call(const struct ar_effect *effect)
 {
 	return effect->kind == AR_EFFECT_MODEL_CALL || effect->kind == AR_EFFECT_TOOL_CALL ||
 	       effect->kind == AR_EFFECT_HOOK_RUN || effect->kind == AR_EFFECT_PROCESS_GO ||
-	       effect->kind == AR_EFFECT_INSPECT ||
+	       effect->kind == AR_EFFECT_INSPECT || effect->kind == AR_EFFECT_SEND ||
 	       (effect->kind == AR_EFFECT_CHECKPOINT && effect->checkpoint.is_waited_for);
 }
 
@@ -169,6 +170,9 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 			break;
 		case AR_EFFECT_CHECKPOINT_CANCEL:
 			ar_checkpoint_cancel(l, effect->checkpoint_cancel);
+			break;
+		case AR_EFFECT_SEND:
+			ar_send_plan(l, &effect->send);
 			break;
 		}
 	}

@@ -13,6 +13,7 @@
 #include "partition_set.h"
 #include "provider.h"
 #include "publish.h"
+#include "sender.h"
 #include "session.h"
 #include "store.h"
 #include "worker.h"
@@ -121,6 +122,9 @@ struct ar_engine_counts {
 };
 
 struct ar_engine *ar_engine_new(const struct ar_engine_options *o);
+
+/* Who takes commands of sessions to other sessions; borrowed. Without it they are answered as unavailable. */
+void ar_engine_send_by(struct ar_engine *e, struct ar_sender *sender);
 
 /* Ends of model calls are ignored from now on (the next start finds the steps open and says so), writes
  * are refused, processes are left. Then close the provider, the process host and the store, whose last

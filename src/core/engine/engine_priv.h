@@ -72,6 +72,7 @@ struct ar_live {
 	struct ar_list hooks; /* struct ar_live_hook */
 	struct ar_list inspects; /* struct ar_live_inspect */
 	struct ar_list checkpoints; /* struct ar_live_checkpoint */
+	struct ar_list sends; /* struct ar_live_send */
 	struct ar_list wakes; /* what its timers will bring back; see effects.c */
 	struct ar_list idle; /* in the engine's list of idle sessions, or alone */
 	struct ar_list working; /* in the engine's list of sessions that something is done for, or alone */
@@ -122,6 +123,7 @@ struct ar_upkeep {
 #define AR_STORE_RETRY 500000 /* microseconds before an input that the store could not take is tried again */
 
 struct ar_engine {
+	struct ar_sender *sender; /* NULL: no session reaches another one */
 	struct ar_engine_options o;
 	struct ar_map sessions; /* session key -> struct ar_live */
 	struct ar_list idle; /* least recently used first */

@@ -4,6 +4,7 @@
  * was open stays open in the log, for the next owner to take up. */
 #include "engine_priv.h"
 #include "process/process_run.h"
+#include "send/send_run.h"
 
 struct ar_engine_load ar_engine_load(const struct ar_engine *e, unsigned partition)
 {
@@ -19,6 +20,7 @@ static void release_one(struct ar_live *l)
 	ar_hooks_release(l);
 	ar_inspects_release(l);
 	ar_checkpoints_release(l);
+	ar_sends_release(l);
 	ar_timers_cancel(l);
 	l->is_pumping = false;
 	if (!ar_recovery_leave(l))

@@ -26,6 +26,7 @@
 #include "fault.h"
 #include "funnel.h"
 #include "storage.h"
+#include "send/send_run.h"
 
 void ar_request_finish(struct ar_engine_request *r, enum ar_status status)
 {
@@ -110,6 +111,7 @@ static void finish_without_facts(struct ar_live *l, struct ar_engine_request *r,
 	ar_hooks_begin(l);
 	ar_inspects_begin(l);
 	ar_checkpoints_begin(l);
+	ar_sends_begin(l);
 }
 
 /* What decisions about a process have to know of it. */

@@ -283,6 +283,7 @@ static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event
 	turn->input_bytes = p->input_bytes.v;
 	turn->options = p->options;
 	turn->people = p->submitted_by;
+	turn->report_to = p->report_to;
 	turn->has_images.v = turn->has_images.set = ar_texts_have(p->input_kinds, AR_STR("image"));
 	turn->submitted = e->time;
 	ar_vec_push(&s->arena, &t->turns, turn);
@@ -339,7 +340,8 @@ static void drop_old_turns(struct ar_thread *t)
 	for (size_t i = t->turns.count; i > 0; i--) {
 		const struct ar_turn *turn = t->turns.at[i - 1];
 
-		if (ar_str_absent(turn->outcome) || ++ended <= AR_WINDOW_TURNS)
+		if (ar_str_absent(turn->outcome) || !ar_str_absent(turn->report_to) ||
+		    ++ended <= AR_WINDOW_TURNS)
 			continue;
 		if (turn->start.v > t->forgotten.v)
 			t->forgotten = turn->start;
@@ -394,6 +396,7 @@ static enum ar_status turn_failed(struct ar_session *s, const struct ar_event *e
 	turn->outcome = ar_apply_word(e, "status", p->status);
 	turn->error_category = ar_apply_keep(s, error.category);
 	turn->error_message = ar_apply_keep(s, error.message);
+	turn->retryable = error.retryable;
 	turn->output_ref = ar_apply_keep(s, p->output_ref);
 	return end_turn(s, e, turn, t, err);
 }
@@ -495,6 +498,7 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_WORKSPACE_CREATED] = ar_apply_workspace_created,
 	[AR_EV_WORKSPACE_UPDATED] = ar_apply_workspace_updated,
 	[AR_EV_WORKSPACE_ARCHIVED] = ar_apply_workspace_archived,
+	[AR_EV_TURN_REPORTED] = ar_apply_turn_reported,
 	[AR_EV_WORKER_CREATED] = ar_apply_worker_created,
 	[AR_EV_WORKER_ENROLLED] = ar_apply_worker_enrolled,
 	[AR_EV_WORKER_UPDATED] = ar_apply_worker_updated,

@@ -80,6 +80,8 @@ static ar_decide_fn *decision_for(const struct ar_input *in)
 		return ar_decide_inspected;
 	case AR_IN_WORKER:
 		return ar_decide_worker_changed;
+	case AR_IN_SENT:
+		return ar_decide_sent;
 	}
 	return NULL;
 }
@@ -221,6 +223,11 @@ void ar_decide_wake(struct ar_decision *d, enum ar_input_kind input, struct ar_s
 void ar_decide_wake_cancel(struct ar_decision *d, struct ar_str subject)
 {
 	ar_decide_effect(d, AR_EFFECT_WAKE_CANCEL)->wake_cancel = subject;
+}
+
+void ar_decide_send(struct ar_decision *d, const struct ar_effect_send *send)
+{
+	ar_decide_effect(d, AR_EFFECT_SEND)->send = *send;
 }
 
 struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes)

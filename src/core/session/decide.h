@@ -31,6 +31,7 @@ uint64_t ar_decide_next_sequence(const struct ar_decision *d); /* of the fact th
 struct ar_effect *ar_decide_effect(struct ar_decision *d, enum ar_effect_kind kind);
 void ar_decide_wake(struct ar_decision *d, enum ar_input_kind input, struct ar_str subject, ar_usec at);
 void ar_decide_wake_cancel(struct ar_decision *d, struct ar_str subject);
+void ar_decide_send(struct ar_decision *d, const struct ar_effect_send *send); /* to another session */
 struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes); /* stores it, gives its ref */
 struct ar_str ar_decide_ref(struct ar_decision *d, struct ar_str bytes); /* its ref, without storing it */
 struct ar_str ar_decide_text(
@@ -250,6 +251,6 @@ ar_decide_fn ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_
 	ar_decide_repair, ar_decide_budget_due, ar_decide_action_due, ar_decide_tool_asked,
 	ar_decide_process_ready, ar_decide_process_told, ar_decide_process_over, ar_decide_silence_due,
 	ar_decide_channel_followed, ar_decide_channel_gone, ar_decide_task_due, ar_decide_access,
-	ar_decide_worker_changed;
+	ar_decide_worker_changed, ar_decide_sent;
 
 #endif

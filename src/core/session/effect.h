@@ -32,6 +32,7 @@ enum ar_effect_kind {
 	AR_EFFECT_INSPECT, /* the files of a workspace, for a turn that waits for it */
 	AR_EFFECT_CHECKPOINT,
 	AR_EFFECT_CHECKPOINT_CANCEL,
+	AR_EFFECT_SEND, /* a command to another session of the tenant */
 };
 
 /* How a content appears in a document. */
@@ -120,6 +121,15 @@ struct ar_effect_checkpoint {
 	ar_usec deadline;
 };
 
+/* Sent again while the other session cannot be reached, and after a restart if there is no fact about the
+ * answer: its ids or its key must make a repeat safe. */
+struct ar_effect_send {
+	struct ar_str subject; /* what the answer is about */
+	enum ar_command command;
+	struct ar_str body; /* JSON */
+	struct ar_str person; /* for whom (port/auth.h); absent: not known */
+};
+
 struct ar_effect {
 	enum ar_effect_kind kind;
 	union { /* by kind */
@@ -144,6 +154,7 @@ struct ar_effect {
 		struct ar_str process_forget; /* the handle */
 		struct ar_effect_checkpoint checkpoint;
 		struct ar_str checkpoint_cancel; /* the checkpoint */
+		struct ar_effect_send send;
 	};
 };
 

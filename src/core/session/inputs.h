@@ -36,6 +36,7 @@ enum ar_input_kind {
 	AR_IN_INSPECTED, /* the files of a workspace were looked at for a turn */
 	AR_IN_CHECKPOINT_DONE, /* a checkpoint was made or restored, or could not be */
 	AR_IN_WORKER, /* the worker of the session was connected, went silent, was lost, is drained */
+	AR_IN_SENT, /* another session answered a command that was sent to it */
 };
 
 /* Output bytes of a step, in order: which kind, which of several, how many. */
@@ -190,6 +191,13 @@ struct ar_tenant_usage {
 		is_day_unread; /* not all of it could be read: what is counted may be too little */
 };
 
+/* How another session answered. */
+struct ar_sent {
+	struct ar_str subject; /* as it was sent */
+	uint16_t code; /* error of the catalogue; 0: none */
+	struct ar_str reply; /* JSON text, of the error, too */
+};
+
 struct ar_input {
 	enum ar_input_kind kind;
 	ar_usec now;
@@ -199,6 +207,7 @@ struct ar_input {
 	struct ar_str account; /* who asks, the actor that facts name; absent: the runtime */
 	struct ar_str person; /* who stands behind it (port/auth.h); absent: not known */
 	struct ar_str tenant; /* whose session it would be; absent: AR_TENANT_LOCAL */
+	bool is_runtime; /* a command that another session sent */
 	/* The worker that has the session's workspace, as it is now; state 0: none, or not known */
 	struct ar_worker_status worker;
 	struct ar_tenant_usage usage; /* of that tenant, or of the one whose session it is */
@@ -240,6 +249,7 @@ struct ar_input {
 			const struct ar_inspected *found; /* port/inspect.h */
 		} inspected;
 		const struct ar_checkpoint_end *checkpoint_done;
+		const struct ar_sent *sent;
 	};
 };
 

@@ -206,6 +206,8 @@ static const struct ar_field_desc turn_fields[] = {
 	OPT_FLAG(ar_turn, crowded),
 	OPT_FLAG(ar_turn, waits_worker),
 	OPT_FLAG(ar_turn, lost_worker),
+	STR(ar_turn, report_to),
+	OPT_FLAG(ar_turn, retryable),
 	STR(ar_turn, repeat.name),
 	STR(ar_turn, repeat.args_ref),
 	STR(ar_turn, repeat.answer_ref),

@@ -170,12 +170,22 @@ bool ar_turn_has_open_hooks(const struct ar_turn *t)
 	return false;
 }
 
+/* Turns that have ended, and whose end is not reported yet. */
+static bool has_reports(const struct ar_thread *t)
+{
+	for (size_t i = 0; i < t->turns.count; i++) {
+		if (!ar_str_absent(((const struct ar_turn *)t->turns.at[i])->report_to))
+			return true;
+	}
+	return false;
+}
+
 bool ar_session_is_active(const struct ar_session *s)
 {
 	for (size_t i = 0; i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];
 
-		if (!ar_str_absent(t->active_turn) || t->queue.count > 0)
+		if (!ar_str_absent(t->active_turn) || t->queue.count > 0 || has_reports(t))
 			return true;
 	}
 	for (size_t i = 0; i < s->declared.count; i++) {

@@ -215,6 +215,9 @@ struct ar_turn {
 	struct ar_opt_bool waits_worker; /* a call waits for the worker of the session */
 	struct ar_opt_bool lost_worker; /* is_lost: with the worker, not with a process of ours */
 	struct ar_repeat repeat;
+	struct ar_str
+		report_to; /* in another session, that is told how it ended; absent: nobody is, or was */
+	struct ar_opt_bool retryable; /* why it failed may be gone when it is tried again */
 	bool is_interrupted; /* asked for; settles as cancelled */
 	bool is_lost; /* its process is gone and nothing was decided yet */
 	ar_usec submitted, started, ended;

@@ -85,6 +85,7 @@ bool ar_http_request_read_principal(struct ar_http_request *req, struct ar_princ
 	ar_json_str(ar_json_get(v, "token"), &ret->token);
 	ar_json_str(ar_json_get(v, "worker"), &ret->worker);
 	ar_json_bool(ar_json_get(v, "enrolment"), &ret->is_enrolment);
+	ar_json_bool(ar_json_get(v, "runtime"), &ret->is_runtime);
 	if (ar_json_i64(ar_json_get(v, "mark"), &mark))
 		ret->mark = (uint64_t)mark;
 	req->forwarded_from = ar_control_read_origin(v, &req->pool);
@@ -116,6 +117,8 @@ void ar_principal_write_header(const struct ar_principal *who, const struct ar_c
 		ar_jw_mbool(&w, "enrolment", who->is_enrolment);
 		ar_jw_mint(&w, "mark", (int64_t)who->mark);
 	}
+	if (who->is_runtime)
+		ar_jw_mbool(&w, "runtime", true);
 	ar_jw_mint(&w, "rights", who->rights);
 	ar_control_write_origin(&w, from);
 	ar_jw_close(&w);

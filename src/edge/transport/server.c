@@ -5,6 +5,7 @@
 #include "json.h"
 #include "loopback.h"
 #include "mem.h"
+#include "peer/pass.h"
 #include "peer/tell.h"
 #include "rpc/outbox.h"
 #include "rpc/stdio_wire.h"
@@ -332,6 +333,7 @@ enum ar_status ar_http_server_open(uv_loop_t *loop, const struct ar_http_options
 	ar_list_init(&s->streams);
 	ar_list_init(&s->outboxes);
 	ar_list_init(&s->tells);
+	ar_list_init(&s->passes);
 	ar_list_init(&s->admissions);
 	s->auth = o->auth;
 	s->parser = ar_json_parser_new();
@@ -433,6 +435,7 @@ void ar_http_server_close(struct ar_http_server *s, ar_http_closed_fn *cb, void 
 		l->v->abort(l);
 	}
 	ar_tells_close(s);
+	ar_passes_close(s);
 	ar_peers_close(&s->peers);
 	uv_close((uv_handle_t *)&s->sweep, on_handle_closed);
 	uv_close((uv_handle_t *)&s->settle, on_handle_closed);

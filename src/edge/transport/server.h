@@ -70,6 +70,7 @@ struct ar_http_server {
 	struct ar_list streams; /* those that have something to write */
 	struct ar_list outboxes; /* of message wires, the same */
 	struct ar_list tells; /* notes on their way to other nodes (peer/tell.c) */
+	struct ar_list passes; /* commands of sessions on their way to other nodes (peer/pass.c) */
 	struct ar_ws_spare ws_spare;
 	struct ar_h1_request *h1_spares[AR_H1_SPARES]; /* h1/h1_request.c */
 	size_t h1_spare_count;

@@ -175,6 +175,10 @@ void ar_http_server_lose_peer(struct ar_http_server *s, struct ar_str address);
 /* The ar_control_carry_fn: takes a note for a home session to the node at that address. */
 bool ar_http_server_tell(void *server, struct ar_str address, struct ar_str note);
 
+/* The ar_control_pass_fn: takes a command of a session to the node at that address. */
+struct ar_passed_call;
+bool ar_http_server_pass(void *server, struct ar_passed_call *call);
+
 /* Reads the certificate files again; connections keep what they began with. They are also looked at
  * every few seconds. What came of it is a notice. */
 void ar_http_server_reload(struct ar_http_server *s);

@@ -95,6 +95,8 @@ export interface TurnSubmittedPayload {
   taskId?: string;
   /** People who gave the work, as authenticated. */
   submittedBy?: string[];
+  /** Item of a job, or schedule, that is told how the turn ended. */
+  reportTo?: string;
   [extra: string]: unknown;
 }
 
@@ -2450,6 +2452,17 @@ export interface WorkspaceFailedPayload {
   [extra: string]: unknown;
 }
 
+/** What started the turn from another session knows how it ended, or does not want to know. */
+export interface TurnReportedPayload {
+  /** Item of a job, or schedule. */
+  to: string;
+  /** Whether it accepted the report. */
+  result: "accepted" | "refused";
+  /** Error code of the refusal. */
+  code?: string;
+  [extra: string]: unknown;
+}
+
 /** Payload by event type. */
 export interface EventPayloads {
   "session.created": SessionCreatedPayload;
@@ -2603,6 +2616,7 @@ export interface EventPayloads {
   "workspace.applied": WorkspaceAppliedPayload;
   "workspace.conflicted": WorkspaceConflictedPayload;
   "workspace.failed": WorkspaceFailedPayload;
+  "turn.reported": TurnReportedPayload;
 }
 
 export type EventType = keyof EventPayloads;

@@ -8,6 +8,7 @@
 #include "limits/budget.h"
 #include "hook/hooks.h"
 #include "process/record.h"
+#include "report/report.h"
 #include "task/task.h"
 #include "worker/worker.h"
 
@@ -263,6 +264,7 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 	ar_checkpoints_lost(d);
 	ar_isolation_recover(d);
 	ar_task_recover(d);
+	ar_reports_recover(d);
 	for (size_t i = 0; i < d->session->threads.count; i++) {
 		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);
 

@@ -5,6 +5,7 @@
 #include "context/context.h"
 #include "limits/budget.h"
 #include "hook/hooks.h"
+#include "report/report.h"
 #include "task/task.h"
 
 void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_str output_ref,
@@ -35,6 +36,7 @@ void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_s
 			.attempts = AR_OPT_INT(turn->task->attempts),
 		});
 	ar_task_turn_ended(d, turn, &(struct ar_ending){ .output_ref = output_ref });
+	ar_turn_report(d, turn);
 	ar_decide_next(d, ar_decide_thread(d, turn));
 }
 
@@ -92,6 +94,7 @@ static void end_facts(struct ar_decision *d, const struct ar_turn *turn, const s
 			     .output_ref = end->output_ref,
 			     .attempts = AR_OPT_INT(turn->task->attempts) });
 	ar_task_turn_ended(d, turn, end);
+	ar_turn_report(d, turn);
 }
 
 void ar_decide_fail(struct ar_decision *d, struct ar_turn *turn, const struct ar_ending *end)

@@ -268,6 +268,7 @@ struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *
 								  : (struct ar_texts){ 0 },
 			       .metadata = in->metadata,
 			       .submitted_by = people,
+			       .report_to = in->report_to,
 		       });
 	turn = ar_thread_turn(t, id);
 	create_task(d, turn, task);
@@ -431,6 +432,9 @@ static enum ar_status check_turn(struct ar_decision *d, const struct ar_cmd_subm
 		return ar_refuse(err, AR_ERR_CHANNEL_NOT_FOUND,
 				 "no channel '%.*s' follows this session; connect it first, or leave it out",
 				 AR_STR_ARG(ar_str_utf8_prefix(in->channel_id, 64)));
+	if (!ar_str_absent(in->report_to) && !d->input->is_runtime)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "reportTo is for turns that a job or a schedule starts; leave it out");
 	if (ar_str_is(in->source, AR_SOURCE_SYSTEM))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "source %s is reserved for the runtime; use another or none",
