@@ -308,8 +308,7 @@ static void on_removed(void *arg, struct ar_str session_key)
 static void serve_workspaces(struct ar_host *r)
 {
 	ar_control_serve_folders(r->control, ar_host_workers_find_folder, &r->workers);
-	ar_control_serve_workers(r->control, ar_worker_set_workers(r->workers.set), ar_host_workers_drop,
-				 &r->workers);
+	ar_control_serve_workers(r->control, ar_worker_set_workers(r->workers.set));
 	if (r->policy.inspects_workspaces)
 		ar_control_serve_inspector(r->control, r->workers.ports->inspector);
 }

@@ -60,6 +60,11 @@ static ar_usec pause_of(struct sim *s)
 	return (ar_usec)draw(s, (draw(s, 2) ? 20 : 2) * (uint64_t)s->plan.pace) + SIM_MS;
 }
 
+/* None is removed here. */
+static void drop(struct ar_workers *w AR_UNUSED, struct ar_str id AR_UNUSED)
+{
+}
+
 static void worker_step(struct sim *s, struct sim_actor *a)
 {
 	bool is_over = s->is_calm && s->worker.state == AR_WORKER_CONNECTED;
@@ -77,7 +82,7 @@ bool sim_worker_takes(const struct sim *s, struct ar_str worker)
 
 void sim_workers_open(struct sim *s)
 {
-	static const struct ar_workers_vtable vtable = { find };
+	static const struct ar_workers_vtable vtable = { find, drop };
 
 	s->worker.port = (struct ar_workers){ .v = &vtable };
 	s->worker.random = s->seed * UINT64_C(0x2545f4914f6cdd1d) + 1;

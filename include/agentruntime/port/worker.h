@@ -2,7 +2,7 @@
  * them, without a name: an absent id. What a worker does is reached through the ports of tools, processes,
  * checkpoints and inspection; this port says only whether it is there.
  *
- * Contract: loop thread only. on_changed is called from the loop, never from within find(). */
+ * Contract: loop thread only. on_changed is called from the loop, never from within find() or drop(). */
 #ifndef AR_PORT_WORKER_H
 #define AR_PORT_WORKER_H
 
@@ -30,6 +30,9 @@ struct ar_workers;
 struct ar_workers_vtable {
 	/* Any id may be asked for: one that was never heard of is AWAY. */
 	struct ar_worker_status (*find)(struct ar_workers *w, struct ar_str worker_id);
+	/* The worker was removed: its connection ends, calls are lost, its processes unavailable. Of one that
+	 * is not known, or was dropped before: nothing. */
+	void (*drop)(struct ar_workers *w, struct ar_str worker_id);
 };
 
 struct ar_workers {

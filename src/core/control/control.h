@@ -104,9 +104,7 @@ void ar_control_serve_inspector(struct ar_control *c, struct ar_inspector *inspe
 /* Who says whether a worker is reached, and who ends the connection of one that was removed; borrowed.
  * Without it that is unknown, and no workspace is made on a worker. */
 struct ar_workers;
-typedef void ar_control_drop_fn(void *arg, struct ar_str worker_id);
-void ar_control_serve_workers(struct ar_control *c, struct ar_workers *workers, ar_control_drop_fn *drop,
-			      void *arg);
+void ar_control_serve_workers(struct ar_control *c, struct ar_workers *workers);
 
 /* For the engine: takes commands of sessions to other sessions, as port/sender.h says. */
 struct ar_sender;

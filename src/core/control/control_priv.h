@@ -35,8 +35,6 @@ struct ar_control {
 	void *folder_arg;
 	struct ar_inspector *inspector; /* NULL: workspaces cannot be inspected */
 	struct ar_workers *workers; /* NULL: not known whether any is reached */
-	ar_control_drop_fn *drop_worker; /* NULL: none has a connection */
-	void *drop_arg;
 	struct ar_list creating; /* struct ar_creating (quota/creating.h) */
 	bool is_draining; /* no work is begun any more */
 	size_t held; /* bytes that commands under way, which begin work, have brought */

@@ -407,9 +407,14 @@ void ar_worker_set_drop(struct ar_worker_set *s, struct ar_str worker_id)
 	ar_worker_set_later(s);
 }
 
+static void drop_worker(struct ar_workers *w, struct ar_str worker_id)
+{
+	ar_worker_set_drop(AR_CONTAINER_OF(w, struct ar_worker_set, workers), worker_id);
+}
+
 /* ---- life ---- */
 
-static const struct ar_workers_vtable workers_vtable = { .find = find_status };
+static const struct ar_workers_vtable workers_vtable = { .find = find_status, .drop = drop_worker };
 
 static void set_defaults(struct ar_worker_set_options *o)
 {

@@ -50,11 +50,6 @@ struct ar_http_workers ar_host_workers_of(struct ar_host_workers *w)
 	return (struct ar_http_workers){ .take = take_link, .arg = w };
 }
 
-void ar_host_workers_drop(void *workers, struct ar_str worker_id)
-{
-	ar_worker_set_drop(((struct ar_host_workers *)workers)->set, worker_id);
-}
-
 /* ---- life ---- */
 
 void ar_host_workers_open(uv_loop_t *loop, const struct ar_config *c, const struct ar_worker_ports *local,

@@ -20,7 +20,6 @@ void ar_host_workers_open(uv_loop_t *loop, const struct ar_config *c, const stru
 			  struct ar_host_folders *folders, struct ar_host_workers *ret);
 
 void ar_host_workers_find_folder(void *workers, struct ar_folder_request *r); /* an ar_control_folder_fn */
-void ar_host_workers_drop(void *workers, struct ar_str worker_id); /* an ar_control_drop_fn */
 
 /* For the options of the transport. */
 struct ar_http_workers ar_host_workers_of(struct ar_host_workers *w);

@@ -32,6 +32,7 @@ struct world {
 	size_t tool_starts;
 	struct ar_workers workers;
 	enum ar_worker_state state;
+	size_t drops;
 	char session_key[AR_SESSION_KEY_LEN];
 	struct ar_cmd_submit_turn_in input;
 	struct ar_engine_request request;
@@ -76,6 +77,12 @@ static struct ar_worker_status find(struct ar_workers *workers, struct ar_str id
 	return (struct ar_worker_status){ .state = w->state, .last_seen = 1 };
 }
 
+static void drop(struct ar_workers *workers, struct ar_str id)
+{
+	assert_true(ar_str_is(id, WK));
+	AR_CONTAINER_OF(workers, struct world, workers)->drops++;
+}
+
 static void go_on(struct world *w)
 {
 	for (ar_usec end = w->clock.now + 200 * MS; w->clock.now < end; w->clock.now += 10 * MS) {
@@ -118,7 +125,7 @@ static void boot(struct world *w)
 	static const struct ar_tool_source_vtable tool_calls = { .start = start_tool,
 								 .cancel = leave_tool,
 								 .close = leave_source };
-	static const struct ar_workers_vtable workers = { find };
+	static const struct ar_workers_vtable workers = { find, drop };
 	static const struct ar_tool put = { .name = { "put", 3 },
 					    .description = { "Puts.", 5 },
 					    .schema = { "{\"type\":\"object\"}", 17 },
@@ -373,6 +380,25 @@ static void a_lost_call_is_repeated_when_it_is_back(void **state)
 	assert_int_equal(w->engine->at_workers.count, 0);
 }
 
+/* The process that removed it may have ended before it closed anything: what the next one finds open there is
+ * ended, when the record was read and whenever something of it turns up later. */
+static void one_that_was_removed_is_dropped_after_a_restart(void **state)
+{
+	struct world *w = *state;
+	const struct ar_cmd_remove_worker_in in = { .worker_id = AR_STR(WK) };
+
+	change(w, AR_WORKER_CONNECTED);
+	assert_int_equal(w->drops, 0);
+	write_to(w, WK_KEY, (struct ar_input_command){ .id = AR_CMD_REMOVE_WORKER, .args = &in }, false);
+	restart(w);
+	w->drops = 0;
+	change(w, AR_WORKER_STALE);
+	assert_true(w->drops > 0);
+	w->drops = 0;
+	change(w, AR_WORKER_STALE);
+	assert_true(w->drops > 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 
 int main(void)
@@ -386,6 +412,7 @@ int main(void)
 		TEST(it_is_drained_after_a_restart),
 		TEST(one_without_a_record_begins_nothing),
 		TEST(a_lost_call_is_repeated_when_it_is_back),
+		TEST(one_that_was_removed_is_dropped_after_a_restart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,12 +23,9 @@ void ar_worker_refuse_unknown(struct ar_call *c)
 	ar_call_refuse(c, AR_ERR_WORKER_NOT_FOUND, "%s", AR_NO_WORKER);
 }
 
-void ar_control_serve_workers(struct ar_control *c, struct ar_workers *workers, ar_control_drop_fn *drop,
-			      void *arg)
+void ar_control_serve_workers(struct ar_control *c, struct ar_workers *workers)
 {
 	c->workers = workers;
-	c->drop_worker = drop;
-	c->drop_arg = arg;
 }
 
 /* ---- tokens ---- */
@@ -159,8 +156,10 @@ static void revoke_token(struct ar_call *c)
 
 void ar_worker_removed(struct ar_call *c, struct ar_str reply)
 {
-	if (c->control->drop_worker)
-		c->control->drop_worker(c->control->drop_arg, worker_of(c));
+	struct ar_workers *workers = c->control->workers;
+
+	if (workers)
+		workers->v->drop(workers, worker_of(c));
 	ar_buf_adds(&c->reply, reply);
 	ar_call_done(c, ar_command_describe(c->command)->http);
 }

@@ -3,7 +3,8 @@
  *
  * Whether the operator drains a worker is in the log of the worker, which may be another node's: its index
  * row is read when the worker connects, or a session asks for it first. Until it was read the worker counts
- * as away. Owner: the loop thread. */
+ * as away. A worker whose record is removed is dropped here: the process that decided the removal may have
+ * ended before it did that. Owner: the loop thread. */
 #include "engine_priv.h"
 
 #include <string.h>
@@ -13,6 +14,7 @@ struct ar_worker_entry {
 	char *id; /* owned; the key of the map */
 	bool is_known; /* the row was read */
 	bool is_held; /* drained or removed */
+	bool is_removed;
 	bool is_reading;
 	struct ar_store_index read;
 	struct ar_timer again;
@@ -107,9 +109,19 @@ static void set_held(struct ar_worker_entry *w, bool is_held)
 		notify_all(w->engine, ar_str_from(w->id));
 }
 
-static bool is_held(const struct ar_shape_worker_record *r)
+static void drop_removed(struct ar_worker_entry *w)
 {
-	return r->draining || r->status != AR_WORKER_RECORD_STATUS_ACTIVE;
+	struct ar_workers *workers = w->engine->o.workers;
+
+	if (w->is_removed)
+		workers->v->drop(workers, ar_str_from(w->id));
+}
+
+static void set_record(struct ar_worker_entry *w, const struct ar_shape_worker_record *r)
+{
+	w->is_removed = r->status != AR_WORKER_RECORD_STATUS_ACTIVE;
+	drop_removed(w);
+	set_held(w, r->draining || w->is_removed);
 }
 
 static void on_row(struct ar_store_op *op)
@@ -128,8 +140,10 @@ static void on_row(struct ar_store_op *op)
 	w->is_reading = false;
 	if (!w->engine->is_stopping && has_failed)
 		ar_timer_start(w->engine, &w->again, AR_STORE_RETRY);
+	else if (!w->engine->is_stopping && is_read)
+		set_record(w, &record);
 	else if (!w->engine->is_stopping)
-		set_held(w, !is_read || is_held(&record)); /* without a record nothing begins there */
+		set_held(w, true); /* without a record nothing begins there */
 	ar_arena_fini(&a);
 }
 
@@ -172,6 +186,7 @@ static void on_changed(void *arg, struct ar_str id, enum ar_worker_state state)
 	if (e->is_stopping)
 		return;
 	w = entry_of(e, id);
+	drop_removed(w); /* a process of it was found after the record was read */
 	if (state == AR_WORKER_CONNECTED && w->is_known && !w->is_reading)
 		read_row(w); /* another node may have changed it meanwhile */
 	if (w->is_known)
@@ -220,7 +235,7 @@ static void watch_record(struct ar_live *l)
 		l->state.own_worker ? ar_map_get(&l->engine->workers, l->state.own_worker->worker_id) : NULL;
 
 	if (w)
-		set_held(w, is_held(l->state.own_worker));
+		set_record(w, l->state.own_worker);
 }
 
 void ar_worker_watch(struct ar_live *l)
