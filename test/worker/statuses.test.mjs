@@ -158,6 +158,19 @@ test('ST-11 TK-41 AN-31 a worker whose lease has ended makes the attempt lost, n
 	assert.ok(text.includes('began') && text.includes('over'), text);
 });
 
+test('the execution environment of a session on a worker is what the worker reported', async () => {
+	const { sessionId } = await ok(w.rt, 'create_session', { workspaceId: workspace.workspaceId });
+	const { capabilities } = (await ok(w.rt, 'get_worker', { workerId: one.workerId })).live;
+	const { sandbox, cwd, os } = await ok(w.rt, 'get_execution_environment', { sessionId });
+	assert.equal(cwd, workspace.root);
+	assert.equal(os, undefined, 'that of the daemon says nothing about the worker');
+	assert.equal(sandbox.profiles.length, 5);
+	for (const { profile, isAvailable } of sandbox.profiles) assert.equal(isAvailable, capabilities.profiles[profile].isAvailable, profile);
+	assert.ok(sandbox.profiles.some((p) => p.isAvailable), JSON.stringify(sandbox.profiles));
+	assert.deepEqual(sandbox.inForce.guarantees, capabilities.profiles[sandbox.mode].guarantees);
+	assert.deepEqual(sandbox.ladder.map((step) => step.mechanism), capabilities.ladder.map((step) => step.mechanism));
+});
+
 test('a session in a workspace of a worker has no folder of its own', async () => {
 	for (const isolation of ['copy', 'worktree', 'empty']) {
 		await refused(w.rt, 'isolation_unsupported', 'create_session', { workspaceId: workspace.workspaceId, isolation });

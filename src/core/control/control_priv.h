@@ -243,6 +243,9 @@ void ar_worker_created(struct ar_call *c, struct ar_str reply);
 void ar_worker_enrolled(struct ar_call *c, struct ar_str reply);
 void ar_worker_removed(struct ar_call *c, struct ar_str reply);
 
+/* worker/sandbox.c: what that worker reported last, in the arena of the call; NULL: nothing yet. */
+const struct ar_sandbox_host *ar_worker_sandbox(struct ar_call *c, struct ar_str worker_id);
+
 /* query_*.c */
 ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessions, ar_query_list_tasks,
 	ar_query_get_task, ar_query_read_output, ar_query_explain, ar_query_list_actions,

@@ -7,16 +7,32 @@
 
 /* ---- the parts; lists are in the call's arena ---- */
 
-static struct ar_shape_sandbox_state standing(const struct ar_sandbox_host *host,
-					      enum ar_sandbox_profile profile)
+/* Where the calls of a session run. */
+struct machine {
+	const struct ar_sandbox_host *host; /* NULL: it enforces nothing, or that is not known */
+	bool is_worker;
+};
+
+static struct machine machine_of(struct ar_call *c, const struct ar_session *s,
+				 const struct ar_policy *policy)
 {
-	const struct ar_sandbox_standing *s = host ? &host->profiles[profile] : NULL;
+	struct ar_str worker = ar_session_worker(s);
+
+	if (ar_str_absent(worker))
+		return (struct machine){ .host = ar_session_sandbox(s, policy) };
+	return (struct machine){ .host = ar_worker_sandbox(c, worker), .is_worker = true };
+}
+
+static struct ar_shape_sandbox_state standing(const struct machine *m, enum ar_sandbox_profile profile)
+{
+	const struct ar_sandbox_standing *s = m->host ? &m->host->profiles[profile] : NULL;
 	struct ar_shape_sandbox_state state = { .profile = ar_str_from(ar_sandbox_name(profile)),
 						.is_available = s && s->is_available };
 
 	if (!s)
-		state.reason = AR_STR(
-			"this runtime has no sandbox, because no workspace is set; set tools.workspace");
+		state.reason = m->is_worker ? AR_STR("the worker has not said yet what it can enforce")
+					    : AR_STR("this runtime has no sandbox, because no workspace is "
+						     "set; set tools.workspace");
 	if (s && !s->is_available) {
 		state.reason = s->reason;
 		state.remedy = s->remedy;
@@ -24,22 +40,21 @@ static struct ar_shape_sandbox_state standing(const struct ar_sandbox_host *host
 	return state;
 }
 
-static struct ar_shape_sandbox_state in_force(const struct ar_sandbox_host *host,
-					      enum ar_sandbox_profile profile)
+static struct ar_shape_sandbox_state in_force(const struct machine *m, enum ar_sandbox_profile profile)
 {
-	struct ar_shape_sandbox_state state = standing(host, profile);
+	struct ar_shape_sandbox_state state = standing(m, profile);
 
-	if (host && !ar_str_empty(host->profiles[profile].guarantees))
-		state.guarantees = host->profiles[profile].guarantees;
+	if (m->host && !ar_str_empty(m->host->profiles[profile].guarantees))
+		state.guarantees = m->host->profiles[profile].guarantees;
 	return state;
 }
 
-static struct ar_shape_sandbox_state_list profiles(struct ar_call *c, const struct ar_sandbox_host *host)
+static struct ar_shape_sandbox_state_list profiles(struct ar_call *c, const struct machine *m)
 {
 	struct ar_shape_sandbox_state *list = ar_arena_alloc(&c->arena, AR_SANDBOX_COUNT * sizeof(*list));
 
 	for (int i = 1; i < AR_SANDBOX_COUNT; i++)
-		list[i - 1] = standing(host, (enum ar_sandbox_profile)i);
+		list[i - 1] = standing(m, (enum ar_sandbox_profile)i);
 	return (struct ar_shape_sandbox_state_list){ list, AR_SANDBOX_COUNT - 1 };
 }
 
@@ -122,14 +137,14 @@ static void answer(struct ar_call *c, const struct ar_session *s, const struct a
 	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
 	enum ar_sandbox_profile profile = ar_profile_of_turn(policy, ar_turn_options(turn));
 	struct ar_str workspace = ar_session_folder(s, policy);
-	const struct ar_sandbox_host *host = ar_session_sandbox(s, policy);
-	const struct ar_shape_sandbox_state own = in_force(host, profile);
-	bool has_ladder = host && !ar_str_empty(host->ladder);
+	const struct machine machine = machine_of(c, s, policy);
+	const struct ar_shape_sandbox_state own = in_force(&machine, profile);
+	bool has_ladder = machine.host && !ar_str_empty(machine.host->ladder);
 	const struct ar_shape_sandbox_standing sandbox = { .mode = own.profile,
 							   .in_force = &own,
-							   .profiles = profiles(c, host),
-							   .ladder =
-								   has_ladder ? host->ladder : AR_STR("[]") };
+							   .profiles = profiles(c, &machine),
+							   .ladder = has_ladder ? machine.host->ladder
+										: AR_STR("[]") };
 	const struct ar_shape_network_access network = { .access = ar_str_from(ar_profile_network(profile)),
 							 .decided_by = AR_STR("sandbox profile") };
 	const struct ar_cmd_get_execution_environment_out out = {
@@ -145,8 +160,8 @@ static void answer(struct ar_call *c, const struct ar_session *s, const struct a
 		.workspace_id = s->workspace,
 		.additional_roots = ar_texts_empty,
 		.shell = policy->shell,
-		.os = policy->os,
-		.arch = policy->arch,
+		.os = machine.is_worker ? AR_STR_NONE : policy->os,
+		.arch = machine.is_worker ? AR_STR_NONE : policy->arch,
 		.env_ref = s->environment_ref,
 		.sandbox_profile = &sandbox,
 		.network_profile = &network,
