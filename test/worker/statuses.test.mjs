@@ -172,6 +172,7 @@ test('the execution environment of a session on a worker is what the worker repo
 });
 
 test('a session in a workspace of a worker has no folder of its own', async () => {
+	const homes = readdirSync(join(one.dir, 'workspaces'), { recursive: true });
 	for (const isolation of ['copy', 'worktree', 'empty']) {
 		await refused(w.rt, 'isolation_unsupported', 'create_session', { workspaceId: workspace.workspaceId, isolation });
 		await refused(w.rt, 'isolation_unsupported', 'submit_turn', { createPolicy: { workspaceId: workspace.workspaceId, isolation }, text: 'x' });
@@ -179,6 +180,7 @@ test('a session in a workspace of a worker has no folder of its own', async () =
 		await refused(w.rt, 'isolation_unsupported', 'create_workspace', { worker: one.workerId, isolation });
 	}
 	assert.deepEqual(readdirSync(dir), [], 'nothing was made on the machine of the daemon');
+	assert.deepEqual(readdirSync(join(one.dir, 'workspaces'), { recursive: true }), homes, 'nor on the worker');
 	await ok(w.rt, 'create_session', { workspaceId: workspace.workspaceId, isolation: 'shared' });
 });
 

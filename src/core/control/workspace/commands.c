@@ -71,6 +71,11 @@ static void on_folder(struct ar_folder_request *r)
 	ar_call_send(c);
 }
 
+static bool is_isolated(int isolation)
+{
+	return isolation && isolation != AR_WORKSPACE_ISOLATION_SHARED;
+}
+
 static void make_folder(struct ar_call *c)
 {
 	const struct ar_cmd_create_workspace_in *in = c->input;
@@ -79,7 +84,7 @@ static void make_folder(struct ar_call *c)
 
 	m->call = c;
 	m->folder.worker = worker;
-	if (worker && worker->status != AR_WORKER_RECORD_STATUS_ACTIVE) {
+	if (worker && (worker->status != AR_WORKER_RECORD_STATUS_ACTIVE || is_isolated(in->isolation))) {
 		m->folder.is_managed = true; /* refused by the decision, unless it is a repeat */
 		c->work->write.input.command.folder = &m->folder;
 		ar_call_send(c);
