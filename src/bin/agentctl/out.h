@@ -3,21 +3,15 @@
 #ifndef AR_CTL_OUT_H
 #define AR_CTL_OUT_H
 
-#include "buf.h"
+#include "text.h"
 
 #include <stdio.h>
 
-enum ar_style {
-	AR_STYLE_PLAIN,
-	AR_STYLE_DIM,
-	AR_STYLE_BOLD,
-	AR_STYLE_GREEN,
-	AR_STYLE_YELLOW,
-	AR_STYLE_RED,
-};
-
 struct ar_out {
 	FILE *file;
+	/* Instead of the file: takes styled text (text.h), newlines included. NULL: the file. */
+	void (*sink)(void *arg, struct ar_str text);
+	void *arg;
 	bool is_tty;
 	bool has_colour;
 	bool is_midline; /* something stands on the current line */
