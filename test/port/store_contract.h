@@ -52,6 +52,12 @@ void actions_go_with_their_session(void **state);
 void malformed_actions_are_refused(void **state);
 void actions_are_listed_by_tenant(void **state);
 
+/* rows/test_store_items.c: rows of long lists. */
+void items_are_read_by_number(void **state);
+void item_is_written_again(void **state);
+void items_of_a_refused_append_are_not_there(void **state);
+void items_go_with_their_session(void **state);
+
 /* rows/test_store_tokens.c: rows of API tokens. */
 void tokens_are_listed_by_version(void **state);
 void tokens_are_removed(void **state);

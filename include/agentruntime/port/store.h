@@ -61,6 +61,8 @@ struct ar_store_append {
 	struct ar_str snapshot; /* replaces the older one; absent for none. Covers facts up to last_seq. */
 	struct ar_store_receipt found;
 	const struct ar_packed_ahead *ahead; /* the store's while in flight */
+	const struct ar_store_item_row *items;
+	size_t item_count;
 };
 
 /* Bytes of an open step, kept so that a crash loses little. Not fenced by sequence, only by epoch. */
@@ -201,6 +203,19 @@ struct ar_store_actions {
 	bool is_check; /* for verification: a record that does not unpack is absent, not an error */
 	size_t limit;
 	struct ar_store_action_row *rows;
+	size_t count;
+	bool more;
+};
+
+/* Items of one list of a session, by number: those in [from, to) that are stored. At most `limit`; `more`
+ * says that another one is there. */
+struct ar_store_items {
+	struct ar_store_op op;
+	struct ar_str session;
+	uint64_t list, from, to; /* at most INT64_MAX */
+	bool is_check; /* for verification: a record that does not unpack is absent, not an error */
+	size_t limit;
+	struct ar_store_item_row *rows;
 	size_t count;
 	bool more;
 };

@@ -49,6 +49,14 @@ struct ar_store_action_row {
 	struct ar_str record; /* JSON shown by list_actions */
 };
 
+/* One row per item of a list of a session that is too long for its state, such as the items of a job.
+ * Written again when it changes. */
+struct ar_store_item_row {
+	uint64_t list; /* of the session; both at most INT64_MAX */
+	uint64_t number;
+	struct ar_str record; /* JSON */
+};
+
 /* An entry of the audit trail (store_audit.h): what filters and pages need, and the rest as JSON. */
 struct ar_store_audit {
 	struct ar_str tenant; /* whose entry it is; not empty */

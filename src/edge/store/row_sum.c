@@ -46,3 +46,12 @@ struct ar_row_sum ar_row_sum_of_action(const struct ar_store_action_row *row)
 	ar_row_sum_number(&p, row->is_pending);
 	return p;
 }
+
+struct ar_row_sum ar_row_sum_of_item(const struct ar_store_key *key, const struct ar_store_item_row *row)
+{
+	struct ar_row_sum p = ar_row_sum("item", ar_store_key_bytes(key));
+
+	ar_row_sum_number(&p, row->list);
+	ar_row_sum_number(&p, row->number);
+	return p;
+}

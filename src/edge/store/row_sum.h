@@ -15,6 +15,7 @@ struct ar_row_sum ar_row_sum_of_snapshot(const struct ar_store_key *key, uint64_
 struct ar_row_sum ar_row_sum_of_receipt(const struct ar_store_receipt *r);
 struct ar_row_sum ar_row_sum_of_task(const struct ar_store_task_row *row);
 struct ar_row_sum ar_row_sum_of_action(const struct ar_store_action_row *row);
+struct ar_row_sum ar_row_sum_of_item(const struct ar_store_key *key, const struct ar_store_item_row *row);
 
 AR_END_DECLS
 

@@ -39,6 +39,7 @@ static const size_t session_offset[AR_STORE_OP_COUNT] = {
 	[AR_STORE_TASKS] = offsetof(struct ar_store_tasks, session),
 	[AR_STORE_ACTIONS] = offsetof(struct ar_store_actions, session),
 	[AR_STORE_INDEX] = offsetof(struct ar_store_index, session),
+	[AR_STORE_ITEMS] = offsetof(struct ar_store_items, session),
 	[AR_STORE_TENANT] = offsetof(struct ar_store_tenant, session),
 };
 
@@ -109,6 +110,8 @@ static enum ar_status check_sizes(const struct ar_store_append *a, struct ar_err
 		st = check_size(a->tasks[i].record, "a task record", err);
 	for (size_t i = 0; !st && i < a->action_count; i++)
 		st = check_size(a->actions[i].record, "an action record", err);
+	for (size_t i = 0; !st && i < a->item_count; i++)
+		st = check_size(a->items[i].record, "an item record", err);
 	for (size_t i = 0; !st && i < a->blob_count; i++)
 		st = check_size(a->blobs[i].bytes, "a blob", err);
 	return st;
@@ -146,11 +149,14 @@ static enum ar_status check_names(const struct ar_store_append *a, struct ar_err
 		named = is_name(a->tasks[i].task);
 	for (size_t i = 0; named && i < a->action_count; i++)
 		named = is_action(&a->actions[i]);
+	for (size_t i = 0; named && i < a->item_count; i++)
+		named = a->items[i].list <= INT64_MAX && a->items[i].number <= INT64_MAX;
 	for (size_t i = 0; named && i < a->blob_count; i++)
 		named = !ar_str_absent(a->blobs[i].bytes);
 	return named ? AR_OK
 		     : ar_fail(err, AR_E_INVALID,
-			       "a receipt, tenant, task, action, audit entry or blob of the append has no "
+			       "a receipt, tenant, task, action, item, audit entry or blob of the append has "
+			       "no "
 			       "name, one over "
 			       "%d "
 			       "bytes, or no bytes",

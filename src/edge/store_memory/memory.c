@@ -234,6 +234,7 @@ static enum ar_status append(struct ar_memory *m, struct ar_store_append *a)
 	put_row(ms, a->row);
 	put_tasks(ms, a);
 	ar_memory_put_actions(ms, a);
+	ar_memory_put_items(ms, a);
 	put_blobs(m, ms, a);
 	for (size_t i = 0; i < a->closed_step_count; i++)
 		drop_step(ms, a->closed_steps[i]);
@@ -342,6 +343,7 @@ void ar_memory_session_free(struct ar_memory_session *ms)
 		drop(ms->tasks[i].record);
 	}
 	ar_memory_drop_actions(ms);
+	ar_memory_drop_items(ms);
 	for (size_t i = 0; i < ms->chunk_count; i++)
 		drop_chunk(&ms->chunks[i]);
 	put_row(ms, &(struct ar_store_session_row){ 0 }); /* replaces all other text by nothing */

@@ -24,6 +24,8 @@ struct ar_memory_session {
 	size_t task_count;
 	struct ar_store_action_row *actions; /* in the order they came */
 	size_t action_count;
+	struct ar_store_item_row *items; /* sorted by list and number */
+	size_t item_count, item_room;
 	struct ar_store_chunk_row *chunks; /* sorted by step and position */
 	size_t chunk_count;
 	struct ar_hash *refs; /* to content, each once */
@@ -90,6 +92,11 @@ enum ar_status ar_memory_upkeep(struct ar_memory *m, struct ar_store_upkeep *op)
 void ar_memory_put_actions(struct ar_memory_session *ms, const struct ar_store_append *a);
 void ar_memory_drop_actions(struct ar_memory_session *ms);
 enum ar_status ar_memory_actions(struct ar_memory *m, struct ar_store_op *base);
+
+/* memory_item.c: the same of items. */
+void ar_memory_put_items(struct ar_memory_session *ms, const struct ar_store_append *a);
+void ar_memory_drop_items(struct ar_memory_session *ms);
+enum ar_status ar_memory_items(struct ar_memory *m, struct ar_store_op *base);
 
 /* memory_audit.c: the audit trail. */
 void ar_memory_audit_add(struct ar_memory *m, const struct ar_store_audit *e);

@@ -326,6 +326,7 @@ static enum ar_status (*const reads[AR_STORE_OP_COUNT])(struct ar_memory *m, str
 	[AR_STORE_INDEX] = get_index,
 	[AR_STORE_TENANT] = get_tenant,
 	[AR_STORE_ACTIONS] = ar_memory_actions,
+	[AR_STORE_ITEMS] = ar_memory_items,
 	[AR_STORE_TOKENS] = ar_memory_tokens,
 	[AR_STORE_FEED] = ar_memory_feed,
 	[AR_STORE_AUDIT_LIST] = ar_memory_audit_list,

@@ -99,6 +99,8 @@ static size_t weight(const struct ar_store_append *a)
 		sum += a->tasks[i].record.len;
 	for (size_t i = 0; i < a->action_count; i++)
 		sum += a->actions[i].record.len;
+	for (size_t i = 0; i < a->item_count; i++)
+		sum += a->items[i].record.len;
 	for (size_t i = 0; i < a->blob_count; i++)
 		sum += a->blobs[i].bytes.len;
 	return sum;

@@ -118,6 +118,12 @@ void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
 		put_row(b, AR_PG_TASK, key, a->tasks[i].task, &a->tasks[i]);
 	for (size_t i = 0; i < a->action_count; i++)
 		put_row(b, AR_PG_ACTION, key, a->actions[i].action, &a->actions[i]);
+	for (size_t i = 0; i < a->item_count; i++) {
+		uint64_t place[] = { a->items[i].list, a->items[i].number };
+
+		put_row(b, AR_PG_ITEM, key, (struct ar_str){ (const char *)place, sizeof place },
+			&a->items[i]);
+	}
 	if (a->receipt)
 		put_dated(b, AR_PG_RECEIPT, ar_pg_receipt_name(b, a->receipt->scope, a->receipt->key),
 			  a->receipt, a->at);
@@ -244,6 +250,16 @@ static void encode_action(struct encoder *e, const struct ar_pg_row *row)
 	add_checksummed(e, action->record, ar_row_sum_of_action(action));
 }
 
+static void encode_item(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_store_item_row *item = row->from;
+
+	add_key(e, row);
+	add_u64(e, item->list);
+	add_u64(e, item->number);
+	add_checksummed(e, item->record, ar_row_sum_of_item(&row->key, item));
+}
+
 static void encode_receipt(struct encoder *e, const struct ar_pg_row *row)
 {
 	const struct ar_store_receipt *r = row->from;
@@ -342,6 +358,7 @@ static const struct {
 	[AR_PG_SESSION] = { AR_PG_SESSION_PUT, encode_session, { U, I, I, T, B, B, B, B, B } },
 	[AR_PG_TASK] = { AR_PG_TASK_PUT, encode_task, { U, I, B, B, T, B } },
 	[AR_PG_ACTION] = { AR_PG_ACTION_PUT, encode_action, { U, I, B, B, B, T, B } },
+	[AR_PG_ITEM] = { AR_PG_ITEM_PUT, encode_item, { U, I, I, B } },
 	[AR_PG_RECEIPT] = { AR_PG_RECEIPT_PUT, encode_receipt, { B, B, B, I, B } },
 	[AR_PG_BLOB] = { AR_PG_BLOB_PUT, encode_blob, { B, I, I, U, I, B, B } },
 	[AR_PG_PART] = { AR_PG_PART_PUT, encode_part, { B, I, B } },

@@ -14,6 +14,7 @@ enum ar_pg_table {
 	AR_PG_SESSION,
 	AR_PG_TASK,
 	AR_PG_ACTION,
+	AR_PG_ITEM,
 	AR_PG_RECEIPT,
 	AR_PG_BLOB,
 	AR_PG_PART,

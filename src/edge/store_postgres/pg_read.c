@@ -282,6 +282,8 @@ static enum ar_status serve(struct ar_postgres *s, struct ar_store_op *op)
 		return ar_postgres_sessions(pg, AR_CONTAINER_OF(op, struct ar_store_sessions, op));
 	case AR_STORE_TASKS:
 		return ar_postgres_tasks(pg, AR_CONTAINER_OF(op, struct ar_store_tasks, op));
+	case AR_STORE_ITEMS:
+		return ar_postgres_items(pg, AR_CONTAINER_OF(op, struct ar_store_items, op));
 	case AR_STORE_ACTIONS:
 		return ar_postgres_actions(pg, AR_CONTAINER_OF(op, struct ar_store_actions, op));
 	case AR_STORE_TOKENS:

@@ -97,7 +97,8 @@ static const struct {
 		   { ar_pg_migration_feed, 0 },
 		   { packed, 0 },
 		   { ar_pg_migration_floor, 0 },
-		   { ar_pg_migration_audit, 0 } };
+		   { ar_pg_migration_audit, 0 },
+		   { ar_pg_migration_item, 0 } };
 
 _Static_assert(AR_PARTITIONS == 1024, "migrations hold that number");
 
@@ -132,7 +133,7 @@ static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 		"'receipt',"
 		" 'chunk', 'blob', 'node_beat', 'partition', 'blob_ref', 'blob_doomed', 'blob_part', "
 		"'object', 'object_gone', 'action', 'token', 'token_clock', 'lane', 'feed_position', "
-		"'feed_floor', 'audit', 'audit_floor')",
+		"'feed_floor', 'audit', 'audit_floor', 'item')",
 		&none, &count, err);
 
 	if (st || !count)

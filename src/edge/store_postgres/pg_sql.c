@@ -121,6 +121,9 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" AS t ON CONFLICT (session, action) DO UPDATE SET created = excluded.created,"
 		" account = excluded.account, tenant = excluded.tenant, pending = excluded.pending, record = "
 		"excluded.record",
+	[AR_PG_ITEM_PUT] = "INSERT INTO item (session, list, number, record)"
+			   " SELECT * FROM unnest($1::uuid[], $2::int8[], $3::int8[], $4::bytea[])"
+			   " AS t ON CONFLICT (session, list, number) DO UPDATE SET record = excluded.record",
 	[AR_PG_RECEIPT_PUT] =
 		"INSERT INTO receipt (scope, key, input, created, reply)"
 		" SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::int8[], $5::bytea[]) AS t",
@@ -192,6 +195,8 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_ACTION_PENDING_TENANT] = ACTION_LIST(ACTIONS_OF_TENANT, PENDING),
 	[AR_PG_ACTION_PENDING_ACCOUNT] = ACTION_LIST(OF_ACCOUNT, PENDING),
 	[AR_PG_ACTION_PENDING_SESSION] = ACTION_LIST(OF_SESSION, PENDING),
+	[AR_PG_ITEM_LIST] = "SELECT list, number, record FROM item WHERE session = $1 AND list = $2"
+			    " AND number >= $3 AND number < $4 ORDER BY number LIMIT $5",
 	/* Content from before there were references is anyone's. */
 	[AR_PG_BLOB_GET_OF] = "SELECT hash, " BODY(
 		"b") ", object FROM blob AS b WHERE hash = ANY ($1::bytea[]) AND (at IS NULL"
@@ -240,6 +245,7 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_OLD_SNAPSHOT] = "DELETE FROM snapshot WHERE session = ANY ($1::uuid[])",
 	[AR_PG_OLD_TASK] = "DELETE FROM task WHERE session = ANY ($1::uuid[])",
 	[AR_PG_OLD_ACTION] = "DELETE FROM action WHERE session = ANY ($1::uuid[])",
+	[AR_PG_OLD_ITEM] = "DELETE FROM item WHERE session = ANY ($1::uuid[])",
 	[AR_PG_OLD_CHUNK] = "DELETE FROM chunk WHERE session = ANY ($1::uuid[])",
 	[AR_PG_OLD_SESSION] = "DELETE FROM session WHERE session = ANY ($1::uuid[])",
 	[AR_PG_OLD_RECEIPT] =

@@ -96,7 +96,8 @@ static bool lock_old(struct ar_postgres *s, struct ar_store_upkeep *op, struct a
 static void send_removal(struct ar_pg *pg, struct ar_pg_array *keys)
 {
 	static const enum ar_pg_id drops[] = { AR_PG_OLD_LOG,	 AR_PG_OLD_SNAPSHOT, AR_PG_OLD_TASK,
-					       AR_PG_OLD_ACTION, AR_PG_OLD_CHUNK,    AR_PG_OLD_SESSION };
+					       AR_PG_OLD_ACTION, AR_PG_OLD_ITEM,     AR_PG_OLD_CHUNK,
+					       AR_PG_OLD_SESSION };
 	struct ar_pg_args args = { 0 };
 
 	ar_pg_arg_array(&args, keys);

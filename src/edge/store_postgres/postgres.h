@@ -77,6 +77,10 @@ void ar_postgres_audit_end(struct ar_postgres *s, bool is_written);
 enum ar_status ar_postgres_audit_list(struct ar_pg *pg, struct ar_store_audit_list *op);
 enum ar_status ar_postgres_audit_verify(struct ar_pg *pg, struct ar_store_audit_verify *op);
 
+/* item/pg_item.c: a change of the schema, for pg_schema.c; a page. */
+extern const char ar_pg_migration_item[];
+enum ar_status ar_postgres_items(struct ar_pg *pg, struct ar_store_items *op);
+
 /* pg_schema.c: an empty database gets the current schema, inside the caller's transaction. AR_E_UNAVAILABLE
  * with what to do when it has another version. */
 AR_MUST_USE enum ar_status ar_postgres_ensure_schema(struct ar_pg *pg, struct ar_error *err);

@@ -85,6 +85,12 @@ enum ar_status ar_sqlite_blobs(struct ar_sqlite *s, struct ar_store_blobs_get *o
 enum ar_status ar_sqlite_sessions(struct ar_db *db, struct ar_store_sessions *op);
 enum ar_status ar_sqlite_tasks(struct ar_db *db, struct ar_store_tasks *op);
 enum ar_status ar_sqlite_actions(struct ar_db *db, struct ar_store_actions *op); /* sqlite_action.c */
+
+/* sqlite_item.c: the table, its writes and its reads. */
+extern const char ar_sqlite_item_schema[];
+enum ar_status ar_sqlite_put_items(struct ar_sqlite *s, struct ar_store_append *a,
+				   const struct ar_store_key *key);
+enum ar_status ar_sqlite_items(struct ar_db *db, struct ar_store_items *op);
 enum ar_status ar_sqlite_tokens(struct ar_db *db, struct ar_store_tokens *op); /* sqlite_token.c */
 enum ar_status ar_sqlite_index(struct ar_db *db, struct ar_store_index *op);
 enum ar_status ar_sqlite_tenant(struct ar_db *db, struct ar_store_tenant *op);

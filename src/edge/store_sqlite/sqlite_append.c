@@ -262,8 +262,10 @@ static enum ar_status put_audit(struct ar_sqlite *s, struct ar_store_append *a,
 
 typedef enum ar_status put_fn(struct ar_sqlite *s, struct ar_store_append *a, const struct ar_store_key *key);
 
-static put_fn *const puts_in_order[] = { put_facts, put_row,	 put_tasks,    ar_sqlite_put_actions,
-					 put_blobs, drop_chunks, put_snapshot, put_audit };
+static put_fn *const puts_in_order[] = {
+	put_facts,   put_row,	   put_tasks, ar_sqlite_put_actions, ar_sqlite_put_items, put_blobs,
+	drop_chunks, put_snapshot, put_audit
+};
 
 enum ar_status ar_sqlite_append(struct ar_sqlite *s, struct ar_store_append *a)
 {

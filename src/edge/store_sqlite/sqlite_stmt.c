@@ -91,6 +91,10 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_ACTION_PENDING_TENANT] = ACTION_LIST("tenant = ?7", "pending = 1"),
 	[AR_SQL_ACTION_PENDING_ACCOUNT] = ACTION_LIST("tenant = ?7 AND account = ?2", "pending = 1"),
 	[AR_SQL_ACTION_PENDING_SESSION] = ACTION_LIST(OF_SESSION, "pending = 1"),
+	[AR_SQL_ITEM_PUT] = "INSERT INTO item (session, list, number, record) VALUES (?1, ?2, ?3, ?4)"
+			    " ON CONFLICT (session, list, number) DO UPDATE SET record = excluded.record",
+	[AR_SQL_ITEM_LIST] = "SELECT list, number, record FROM item WHERE session = ?1 AND list = ?2"
+			     " AND number >= ?3 AND number < ?4 ORDER BY number LIMIT ?5",
 	[AR_SQL_TOKEN_VERSION] = "SELECT (SELECT version FROM token WHERE token = ?1),"
 				 " coalesce((SELECT max(version) FROM token), 0) + 1",
 	[AR_SQL_TOKEN_PUT] = "INSERT INTO token (token, version, record) VALUES (?1, ?2, ?3)"
@@ -127,6 +131,7 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_OLD_SNAPSHOT] = "DELETE FROM snapshot WHERE session = ?1",
 	[AR_SQL_OLD_TASK] = "DELETE FROM task WHERE session = ?1",
 	[AR_SQL_OLD_ACTION] = "DELETE FROM action WHERE session = ?1",
+	[AR_SQL_OLD_ITEM] = "DELETE FROM item WHERE session = ?1",
 	[AR_SQL_OLD_CHUNK] = "DELETE FROM chunk WHERE session = ?1",
 	[AR_SQL_OLD_SESSION] = "DELETE FROM session WHERE session = ?1",
 	/* Rows are numbered in the order they came, so the oldest are found without an index by age. */

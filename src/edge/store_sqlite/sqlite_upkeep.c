@@ -58,7 +58,7 @@ static enum ar_status remove_session(struct ar_sqlite *s, const struct ar_store_
 {
 	static const enum ar_sql_id drops[] = { AR_SQL_REF_DROP,     AR_SQL_FEED_RAISE, AR_SQL_OLD_LOG,
 						AR_SQL_OLD_SNAPSHOT, AR_SQL_OLD_TASK,	AR_SQL_OLD_ACTION,
-						AR_SQL_OLD_CHUNK,    AR_SQL_OLD_SESSION };
+						AR_SQL_OLD_ITEM,     AR_SQL_OLD_CHUNK,	AR_SQL_OLD_SESSION };
 	enum ar_status st = doom_content(s, key, err);
 
 	for (size_t i = 0; !st && i < AR_ARRAY_LEN(drops); i++)

@@ -52,6 +52,7 @@ static void collect_store(struct ar_metrics *m, const struct ar_store *s)
 		[AR_STORE_AUDIT_PUT] = "audit_put",
 		[AR_STORE_AUDIT_LIST] = "audit_list",
 		[AR_STORE_AUDIT_VERIFY] = "audit_verify",
+		[AR_STORE_ITEMS] = "items",
 	};
 	const struct ar_store_counts *c = &s->counts;
 
