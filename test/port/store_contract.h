@@ -84,6 +84,11 @@ void audit_is_fenced(void **state);
 void old_audit_entries_go_and_the_chain_holds(void **state);
 void changed_and_removed_audit_entries_are_found(void **state);
 
+/* rows/test_store_due.c: sessions by their due times. */
+void due_sessions_come_earliest_first_in_pages(void **state);
+void due_times_follow_their_last_append(void **state);
+void due_sessions_are_listed_by_partition(void **state);
+
 /* test_store_upkeep.c: what is forgotten. */
 void old_sessions_go_with_all_they_have(void **state);
 void workspaces_outlive_retention(void **state);

@@ -65,16 +65,21 @@ struct ar_str ar_store_tenant_of(struct ar_str tenant)
 	return ar_str_absent(tenant) ? AR_STR(AR_TENANT_LOCAL) : tenant;
 }
 
-bool ar_store_sessions_match(const struct ar_store_sessions *op, const struct ar_store_key *key)
+bool ar_store_partitions_have(const uint64_t *partitions, const struct ar_store_key *key)
 {
 	char session_key[AR_SESSION_KEY_LEN];
 	unsigned partition;
 
-	if (!op->partitions)
+	if (!partitions)
 		return true;
 	ar_id_encode(key->b, session_key);
 	partition = ar_id_partition((struct ar_str){ session_key, sizeof session_key });
-	return op->partitions[partition / 64] >> partition % 64 & 1;
+	return partitions[partition / 64] >> partition % 64 & 1;
+}
+
+bool ar_store_sessions_match(const struct ar_store_sessions *op, const struct ar_store_key *key)
+{
+	return ar_store_partitions_have(op->partitions, key);
 }
 
 enum ar_store_actions_filter ar_store_actions_filter(const struct ar_store_actions *op)

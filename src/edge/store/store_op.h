@@ -4,6 +4,7 @@
 #define AR_EDGE_STORE_OP_H
 
 #include "store.h"
+#include "store/store_due.h"
 #include "store_token.h"
 
 #define AR_STORE_KEY 16 /* bytes of a session key */
@@ -28,7 +29,8 @@ bool ar_store_op_is_write(const struct ar_store_op *op);
 /* The tenant of a row, which may leave it out. */
 struct ar_str ar_store_tenant_of(struct ar_str tenant);
 
-/* Whether a session is in one of the partitions that are asked for. */
+/* Whether a session is in one of the partitions that are asked for (NULL: all). */
+bool ar_store_partitions_have(const uint64_t *partitions, const struct ar_store_key *key);
 bool ar_store_sessions_match(const struct ar_store_sessions *op, const struct ar_store_key *key);
 
 /* Which list of actions is asked for. */

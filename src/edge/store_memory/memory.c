@@ -154,6 +154,7 @@ static void put_row(struct ar_memory_session *ms, const struct ar_store_session_
 	kept->active = row->active;
 	kept->created = row->created;
 	kept->updated = row->updated;
+	kept->due = row->due;
 	replace(&kept->tenant, ar_store_tenant_of(row->tenant));
 	replace(&kept->workspace, row->workspace);
 	replace(&kept->account, row->account);

@@ -106,6 +106,9 @@ enum ar_status ar_memory_audit_list(struct ar_memory *m, struct ar_store_op *bas
 enum ar_status ar_memory_audit_verify(struct ar_memory *m, struct ar_store_op *base);
 void ar_memory_drop_audits(struct ar_memory *m);
 
+/* memory_due.c: sessions by their due times. */
+enum ar_status ar_memory_due(struct ar_memory *m, struct ar_store_op *base);
+
 /* memory_token.c: rows of tokens. */
 enum ar_status ar_memory_token_put(struct ar_memory *m, struct ar_store_token_put *op);
 enum ar_status ar_memory_tokens(struct ar_memory *m, struct ar_store_op *base);

@@ -331,6 +331,7 @@ static enum ar_status (*const reads[AR_STORE_OP_COUNT])(struct ar_memory *m, str
 	[AR_STORE_FEED] = ar_memory_feed,
 	[AR_STORE_AUDIT_LIST] = ar_memory_audit_list,
 	[AR_STORE_AUDIT_VERIFY] = ar_memory_audit_verify,
+	[AR_STORE_DUE] = ar_memory_due,
 };
 
 enum ar_status ar_memory_read(struct ar_memory *m, struct ar_store_op *op)

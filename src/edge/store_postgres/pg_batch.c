@@ -223,6 +223,7 @@ static void encode_session(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, s->status);
 	add_bytes(e, ar_pack_raw(e->packer, s->shell));
 	add_bytes(e, ar_store_tenant_of(s->tenant));
+	add_i64(e, s->due);
 }
 
 static void encode_task(struct encoder *e, const struct ar_pg_row *row)
@@ -355,7 +356,7 @@ static const struct {
 	enum ar_pg_type types[AR_PG_COLUMNS];
 } tables[AR_PG_TABLES] = {
 	[AR_PG_LOG] = { AR_PG_LOG_PUT, encode_log, { U, I, I, I, I, B, B } },
-	[AR_PG_SESSION] = { AR_PG_SESSION_PUT, encode_session, { U, I, I, T, B, B, B, B, B } },
+	[AR_PG_SESSION] = { AR_PG_SESSION_PUT, encode_session, { U, I, I, T, B, B, B, B, B, I } },
 	[AR_PG_TASK] = { AR_PG_TASK_PUT, encode_task, { U, I, B, B, T, B } },
 	[AR_PG_ACTION] = { AR_PG_ACTION_PUT, encode_action, { U, I, B, B, B, T, B } },
 	[AR_PG_ITEM] = { AR_PG_ITEM_PUT, encode_item, { U, I, I, B } },

@@ -43,7 +43,7 @@ struct ar_pg_rows {
 	size_t count;
 };
 
-#define AR_PG_COLUMNS 9
+#define AR_PG_COLUMNS 10
 #define AR_PG_PART_BYTES (1u << 20) /* content of more, packed, is stored in parts of this */
 
 struct ar_pg_batch {

@@ -172,7 +172,7 @@ static bool step_down(struct ar_store_key *key)
 	return false;
 }
 
-static void list_partitions(const uint64_t *bits, struct ar_pg_array *ret)
+void ar_postgres_list_partitions(const uint64_t *bits, struct ar_pg_array *ret)
 {
 	ar_pg_array_start(ret, AR_PG_INT8);
 	for (unsigned i = 0; i < AR_PARTITIONS; i++) {
@@ -209,7 +209,7 @@ static enum ar_status list_sessions(struct ar_pg *pg, struct ar_store_sessions *
 	ar_pg_arg_bytes(&args, op->tenant);
 	ar_pg_arg_u64(&args, (uint64_t)op->updated_since);
 	if (op->partitions) {
-		list_partitions(op->partitions, &partitions);
+		ar_postgres_list_partitions(op->partitions, &partitions);
 		ar_pg_arg_array(&args, &partitions);
 	}
 	st = ar_postgres_query(pg, session_list(op), &args, &op->op, read_sessions);
@@ -336,6 +336,7 @@ static void read_index(struct ar_pg *pg, const struct ar_store_key *key, const P
 						       .account = ar_pg_col_str(row, 0, 4, a),
 						       .status = ar_pg_col_str(row, 0, 5, a),
 						       .tenant = ar_pg_col_str(row, 0, 7, a),
+						       .due = ar_pg_col_i64(row, 0, 8),
 						       .shell = unpack_or_none(pg, ar_pg_col_bytes(row, 0, 6),
 									       a) };
 	if (op->has_snapshot) {

@@ -296,6 +296,8 @@ static enum ar_status serve(struct ar_postgres *s, struct ar_store_op *op)
 		return ar_postgres_audit_list(pg, AR_CONTAINER_OF(op, struct ar_store_audit_list, op));
 	case AR_STORE_AUDIT_VERIFY:
 		return ar_postgres_audit_verify(pg, AR_CONTAINER_OF(op, struct ar_store_audit_verify, op));
+	case AR_STORE_DUE:
+		return ar_postgres_due(pg, AR_CONTAINER_OF(op, struct ar_store_due, op));
 	case AR_STORE_TENANT:
 		return ar_postgres_tenant(pg, AR_CONTAINER_OF(op, struct ar_store_tenant, op));
 	default:

@@ -98,7 +98,8 @@ static const struct {
 		   { packed, 0 },
 		   { ar_pg_migration_floor, 0 },
 		   { ar_pg_migration_audit, 0 },
-		   { ar_pg_migration_item, 0 } };
+		   { ar_pg_migration_item, 0 },
+		   { ar_pg_migration_due, 0 } };
 
 _Static_assert(AR_PARTITIONS == 1024, "migrations hold that number");
 

@@ -99,12 +99,15 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" $7::bytea[]) AS t",
 	[AR_PG_SESSION_PUT] =
 		"INSERT INTO session (session, created, updated, active, workspace, account, status, shell,"
-		" tenant) SELECT * FROM unnest($1::uuid[], $2::int8[], $3::int8[], $4::bool[], $5::bytea[], "
-		"$6::bytea[],"
-		" $7::bytea[], $8::bytea[], $9::bytea[]) AS t"
+		" tenant, due) SELECT t.session, t.created, t.updated, t.active, t.workspace, t.account,"
+		" t.status, t.shell, t.tenant, nullif(t.due, 0) FROM unnest($1::uuid[], $2::int8[], "
+		"$3::int8[],"
+		" $4::bool[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], $10::int8[])"
+		" AS t(session, created, updated, active, workspace, account, status, shell, tenant, due)"
 		" ON CONFLICT (session) DO UPDATE SET created = excluded.created, updated = excluded.updated,"
 		" active = excluded.active, workspace = excluded.workspace, account = excluded.account,"
-		" status = excluded.status, shell = excluded.shell, tenant = excluded.tenant",
+		" status = excluded.status, shell = excluded.shell, tenant = excluded.tenant,"
+		" due = excluded.due",
 	/* A task keeps the number it was created with. */
 	[AR_PG_TASK_PUT] =
 		"INSERT INTO task (session, n, task, status, internal, record)"
@@ -171,9 +174,8 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		"SELECT step, pos, kind, idx, bytes FROM chunk WHERE session = $1 ORDER BY step, pos",
 	[AR_PG_RECEIPT_GET] = "SELECT input, reply FROM receipt WHERE scope = $1 AND key = $2",
 	[AR_PG_BLOB_GET] = "SELECT hash, " BODY("b") ", object FROM blob AS b WHERE hash = ANY ($1::bytea[])",
-	[AR_PG_SESSION_GET] =
-		"SELECT created, updated, active, workspace, account, status, shell, tenant FROM session"
-		" WHERE session = $1",
+	[AR_PG_SESSION_GET] = "SELECT created, updated, active, workspace, account, status, shell, tenant,"
+			      " coalesce(due, 0) FROM session WHERE session = $1",
 	/* Both are looked at, whatever the first says. */
 	[AR_PG_TENANT_GET] = "SELECT (SELECT tenant FROM session WHERE session = $1),"
 			     " " HAS_FACTS("$1"),
@@ -182,6 +184,9 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_SESSION_LIST_ACTIVE] = SESSION_LIST(" AND active" OF_ANY_TENANT),
 	[AR_PG_SESSION_LIST_OWNED] = SESSION_LIST(OWNED),
 	[AR_PG_SESSION_LIST_OWNED_ACTIVE] = SESSION_LIST(" AND active" OWNED),
+	[AR_PG_DUE_LIST] = "SELECT session, due FROM session WHERE due IS NOT NULL AND (due, session) >"
+			   " ($1::int8, $2::uuid) AND ($4::int8[] IS NULL OR partition = ANY ($4))"
+			   " ORDER BY due, session LIMIT $3",
 	[AR_PG_TASK_GET] =
 		"SELECT n, task, status, internal, record FROM task WHERE session = $1 AND task = $2",
 	[AR_PG_TASK_LIST] = "SELECT n, task, status, internal, record FROM task WHERE session = $1 AND n > $2"

@@ -68,6 +68,13 @@ AR_MUST_USE enum ar_status ar_postgres_acquire_lane(struct ar_postgres *s, struc
 void ar_postgres_leave_lane(struct ar_postgres *s);
 enum ar_status ar_postgres_feed(struct ar_pg *pg, struct ar_store_feed *op);
 
+/* pg_list.c: the numbers of partitions, for a statement. */
+void ar_postgres_list_partitions(const uint64_t *bits, struct ar_pg_array *ret);
+
+/* due/pg_due.c: a change of the schema, for pg_schema.c; sessions by their due times. */
+extern const char ar_pg_migration_due[];
+enum ar_status ar_postgres_due(struct ar_pg *pg, struct ar_store_due *op);
+
 /* audit/pg_audit.c: a change of the schema, for pg_schema.c; the end of our chain, before a transaction that
  * adds to it (false: the call failed, ar_pg_end() says how), and what became of it; a page of the list and of
  * the chains. */

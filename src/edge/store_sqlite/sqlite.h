@@ -94,6 +94,10 @@ enum ar_status ar_sqlite_items(struct ar_db *db, struct ar_store_items *op);
 enum ar_status ar_sqlite_tokens(struct ar_db *db, struct ar_store_tokens *op); /* sqlite_token.c */
 enum ar_status ar_sqlite_index(struct ar_db *db, struct ar_store_index *op);
 enum ar_status ar_sqlite_tenant(struct ar_db *db, struct ar_store_tenant *op);
+
+/* sqlite_due.c: a change of the schema, for sqlite_schema.c; sessions by their due times. */
+extern const char ar_sqlite_due_schema[];
+enum ar_status ar_sqlite_due(struct ar_db *db, struct ar_store_due *op);
 enum ar_status ar_sqlite_receipt(struct ar_db *db, struct ar_store_receipt_get *op);
 
 AR_END_DECLS

@@ -119,6 +119,10 @@ static enum ar_status put_row(struct ar_sqlite *s, struct ar_store_append *a, co
 	ar_sql_text(&q, a->row->status);
 	ar_sql_bytes(&q, ar_pack_raw(s->write_db.packer, a->row->shell));
 	ar_sql_text(&q, ar_store_tenant_of(a->row->tenant));
+	if (a->row->due)
+		ar_sql_i64(&q, a->row->due);
+	else
+		ar_sql_text(&q, AR_STR_NONE);
 	st = ar_sql_run(&q, &a->op.err);
 	return st ? st : put_tenant(s, a, key);
 }

@@ -270,7 +270,8 @@ static enum ar_status index_row(struct ar_db *db, struct ar_store_index *op, con
 							 .workspace = ar_sql_col_str(&q, 3, a),
 							 .account = ar_sql_col_str(&q, 4, a),
 							 .status = ar_sql_col_str(&q, 5, a),
-							 .tenant = ar_sql_col_str(&q, 7, a) };
+							 .tenant = ar_sql_col_str(&q, 7, a),
+							 .due = ar_sql_col_i64(&q, 8) };
 		if (ar_sql_col_packed(&q, 6, a, &op->row.shell, NULL))
 			op->row.shell = AR_STR_NONE;
 	}

@@ -258,6 +258,8 @@ static enum ar_status serve(struct ar_sqlite *s, struct ar_store_op *op)
 		return ar_sqlite_audit_list(db, AR_CONTAINER_OF(op, struct ar_store_audit_list, op));
 	case AR_STORE_AUDIT_VERIFY:
 		return ar_sqlite_audit_verify(db, AR_CONTAINER_OF(op, struct ar_store_audit_verify, op));
+	case AR_STORE_DUE:
+		return ar_sqlite_due(db, AR_CONTAINER_OF(op, struct ar_store_due, op));
 	case AR_STORE_TENANT:
 		return ar_sqlite_tenant(db, AR_CONTAINER_OF(op, struct ar_store_tenant, op));
 	default:

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SCHEMA_VERSION 9
+#define SCHEMA_VERSION 10
 /* The oldest schema whose programs can work on this one: a migration that only adds leaves it, one that
  * takes away or changes what they use raises it to its own number. It is kept in the file, so that a
  * program from before a migration may start again. */
@@ -216,6 +216,8 @@ static enum ar_status ensure_schema(struct ar_db *db, struct ar_error *err)
 		st = run_script(db, ar_sqlite_audit_schema, err);
 	if (!st && version < 9)
 		st = run_script(db, ar_sqlite_item_schema, err);
+	if (!st && version < 10)
+		st = run_script(db, ar_sqlite_due_schema, err);
 	snprintf(mark, sizeof mark,
 		 "INSERT INTO meta (key, value) VALUES ('least_version', '%d')"
 		 " ON CONFLICT (key) DO UPDATE SET value = excluded.value;"

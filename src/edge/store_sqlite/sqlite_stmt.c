@@ -53,21 +53,23 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 	[AR_SQL_SNAPSHOT_GET] = "SELECT seq, body FROM snapshot WHERE session = ?1",
 	[AR_SQL_SESSION_PUT] =
 		"INSERT INTO session (session, created, updated, active, workspace, account, status, shell,"
-		" tenant) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+		" tenant, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
 		" ON CONFLICT (session) DO UPDATE SET created = excluded.created, updated = excluded.updated,"
 		" active = excluded.active, workspace = excluded.workspace, account = excluded.account,"
-		" status = excluded.status, shell = excluded.shell",
+		" status = excluded.status, shell = excluded.shell, due = excluded.due",
 	/* The tenant never changes, and naming it above would write its index with every append. */
 	[AR_SQL_SESSION_TENANT_PUT] = "UPDATE session SET tenant = ?2 WHERE session = ?1 AND tenant <> ?2",
 	[AR_SQL_SESSION_GET] =
-		"SELECT created, updated, active, workspace, account, status, shell, tenant FROM session"
-		" WHERE session = ?1",
+		"SELECT created, updated, active, workspace, account, status, shell, tenant, due FROM"
+		" session WHERE session = ?1",
 	/* Both are looked at, whatever the first says. */
 	[AR_SQL_TENANT_GET] = "SELECT (SELECT tenant FROM session WHERE session = ?1),"
 			      " EXISTS (SELECT 1 FROM log WHERE session = ?1)",
 	[AR_SQL_SESSION_LIST] = SESSION_LIST(" AND ?3 IS NULL"),
 	[AR_SQL_SESSION_LIST_TENANT] = SESSION_LIST(" AND tenant = ?3"),
 	[AR_SQL_SESSION_LIST_ACTIVE] = SESSION_LIST(" AND active = 1 AND (?3 IS NULL OR tenant = ?3)"),
+	[AR_SQL_DUE_LIST] = "SELECT session, due FROM session WHERE due IS NOT NULL AND (due, session) >"
+			    " (?1, ?2) ORDER BY due, session",
 	[AR_SQL_TASK_UPDATE] =
 		"UPDATE task SET status = ?3, internal = ?4, record = ?5 WHERE session = ?1 AND task = ?2",
 	[AR_SQL_TASK_INSERT] =
