@@ -271,6 +271,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "workers.lease_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "30000", NULL, false, false, false, 100, 3600000, NULL, false, false,
 	  offsetof(struct ar_config, workers.lease_ms),
 	  "How long a worker may be silent before its open calls end with an unknown outcome. The worker ends them itself before that." },
+	{ "workers.node_url", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, workers.node_url),
+	  "Address at which workers reach each node of a cluster, where {node} is its node.id and {host} the host of its address for other nodes: https://{host}:7717. Empty: a worker is connected to one node only." },
 	{ "recovery.max_restarts", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "10", NULL, false, false, false, 1, 10000, NULL, false, false,
 	  offsetof(struct ar_config, recovery.max_restarts),
 	  "Restarts of one turn before it is blocked and a person is asked. A restart counts if the process died while it worked on this turn's session, or if no other session had work." },
@@ -482,7 +485,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, guard.repeats),
 	  "How often the same call with the same arguments and the same answer may repeat in a row before the turn is stopped; 0 never stops it." },
 };
-const size_t ar_config_key_count = 151;
+const size_t ar_config_key_count = 152;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

@@ -268,6 +268,7 @@ struct ar_config_shutdown {
 struct ar_config_workers {
 	int64_t heartbeat_ms;
 	int64_t lease_ms;
+	const char *node_url;
 };
 
 struct ar_config_recovery {

@@ -59,8 +59,10 @@ static void on_engine_timer(uv_timer_t *handle)
 	ar_access_tick(r->access.access);
 	ar_follow_tick(r->follow);
 	ar_control_audit_again(r->control);
-	if (r->cluster)
+	if (r->cluster) {
 		ar_cluster_tick(r->cluster);
+		ar_host_workers_set_table(&r->workers, ar_cluster_table(r->cluster));
+	}
 }
 
 static ar_usec earlier(ar_usec a, ar_usec b)

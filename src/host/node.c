@@ -85,6 +85,7 @@ void ar_node_serve(struct ar_host *r)
 	const struct ar_config *c = r->config;
 
 	set_address(r);
+	ar_host_workers_set_self(&r->workers, r->member->id, r->member->address);
 	r->cluster = ar_cluster_new(&(struct ar_cluster_options){ .member = r->member,
 								  .clock = ar_clock_system(),
 								  .lease = c->cluster.lease_ms * 1000,

@@ -37,6 +37,7 @@ struct ar_workers_vtable {
 
 struct ar_workers {
 	const struct ar_workers_vtable *v;
+	bool is_on_all_nodes; /* workers are connected to every node: one that is not here is away */
 	/* Set by the owner; may be NULL. */
 	void (*on_changed)(void *arg, struct ar_str worker_id, enum ar_worker_state state);
 	void *arg;

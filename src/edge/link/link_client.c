@@ -290,7 +290,7 @@ static void feed(struct ar_link_client *c, struct ar_str bytes)
 
 /* ---- the upgrade ---- */
 
-static void open_link(struct ar_link_client *c, struct ar_str rest)
+static void open_link(struct ar_link_client *c, struct ar_str node, struct ar_str rest)
 {
 	struct ar_buf answer = c->answer;
 
@@ -303,7 +303,7 @@ static void open_link(struct ar_link_client *c, struct ar_str rest)
 					 .is_binary = true,
 					 .is_client = true };
 	uv_timer_stop(&c->timer);
-	c->o.on_open(c->o.arg, &c->port);
+	c->o.on_open(c->o.arg, &c->port, node);
 	if (rest.len && c->phase == OPEN)
 		feed(c, rest);
 	ar_buf_fini(&answer);
@@ -331,7 +331,8 @@ static void read_answer(struct ar_link_client *c, struct ar_str bytes)
 	case AR_UPGRADE_MORE:
 		return;
 	case AR_UPGRADE_DONE:
-		open_link(c, ar_str_sub(ar_buf_str(&c->answer), answer.head_bytes, c->answer.len));
+		open_link(c, answer.node,
+			  ar_str_sub(ar_buf_str(&c->answer), answer.head_bytes, c->answer.len));
 		return;
 	case AR_UPGRADE_REFUSED:
 		refuse(c, answer.status);

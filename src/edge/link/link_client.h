@@ -24,7 +24,8 @@ struct ar_link_client_options {
 	struct ar_str token;
 	uint32_t timeout_ms; /* from the start to the link; 0: 20 s */
 	/* Exactly one of them, once, unless it was cancelled; never before the start returned. */
-	void (*on_open)(void *arg, struct ar_link *link);
+	/* node: the address of the node that has answered, as it says; absent: it does not say. */
+	void (*on_open)(void *arg, struct ar_link *link, struct ar_str node);
 	void (*on_failed)(void *arg, enum ar_link_failure failure, const char *why);
 	void *arg;
 };

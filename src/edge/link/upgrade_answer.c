@@ -6,7 +6,7 @@
 #include <strings.h>
 
 struct headers {
-	struct ar_str upgrade, connection, accept, protocol, extensions;
+	struct ar_str upgrade, connection, accept, protocol, extensions, node;
 };
 
 static bool is_word(struct ar_str s, const char *word)
@@ -21,6 +21,7 @@ static struct ar_str *slot_of(struct headers *h, struct ar_str name)
 	       : is_word(name, "Sec-WebSocket-Accept")	   ? &h->accept
 	       : is_word(name, "Sec-WebSocket-Protocol")   ? &h->protocol
 	       : is_word(name, "Sec-WebSocket-Extensions") ? &h->extensions
+	       : is_word(name, "Agent-Runtime-Node")	   ? &h->node
 							   : NULL;
 }
 
@@ -104,5 +105,6 @@ enum ar_upgrade_outcome ar_upgrade_answer_read(struct ar_str bytes, struct ar_st
 		if (!next_line(&head, &line) || !read_header(line, &h))
 			return AR_UPGRADE_BAD;
 	}
+	ret->node = h.node;
 	return agrees(&h, accept, protocol) ? AR_UPGRADE_DONE : AR_UPGRADE_BAD;
 }

@@ -16,6 +16,7 @@ enum ar_upgrade_outcome {
 struct ar_upgrade_answer {
 	int status; /* with DONE and REFUSED */
 	size_t head_bytes; /* with DONE */
+	struct ar_str node; /* with DONE: which node has answered, in `bytes`; absent: it does not say */
 };
 
 /* `bytes` is all that came so far; `accept` and `protocol` are what the answer must name. */

@@ -65,6 +65,8 @@ struct ar_http_worker {
  * are not served. */
 struct ar_http_workers {
 	void (*take)(void *arg, const struct ar_http_worker *who, struct ar_link *link);
+	/* May be NULL. The address that workers have for this node; absent: it has none. */
+	struct ar_str (*node)(void *arg);
 	void *arg;
 };
 

@@ -10,6 +10,9 @@
 #include "status.h"
 #include "tool.h"
 
+#define AR_WORKER_NODES_MAX 64 /* of one cluster */
+#define AR_WORKER_NODE_URL_MAX 512
+
 /* The folder of a workspace, made when it is not there. The caller owns it, and what it points to, until
  * done(). */
 struct ar_worker_folder {

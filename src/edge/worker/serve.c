@@ -109,7 +109,7 @@ static void send_hello(struct ar_worker_serve *s)
 	ar_wire_add(&w, "version", s->options.version);
 	ar_wire_add(&w, "capabilities", ar_buf_str(&capabilities));
 	ar_wire_add(&w, "labels", s->options.labels);
-	ar_jw_mint(&w.w, "begun", (int64_t)ar_begun_count(s->begun));
+	ar_jw_mint(&w.w, "begun", (int64_t)ar_begun_count(s->shared->begun));
 	ar_jw_mbool(&w.w, "isDraining", s->is_draining);
 	s->hello_at = ar_serve_now(s);
 	ar_serve_send(s, &w);
@@ -175,6 +175,19 @@ static void on_link_drained(void *arg)
 
 /* ---- messages ---- */
 
+static void on_nodes(struct ar_worker_serve *s, struct ar_wire_message *m)
+{
+	struct ar_json nodes = ar_wire_array(m, m->head, "nodes", AR_WORKER_NODES_MAX);
+	struct ar_str urls[AR_WORKER_NODES_MAX];
+	size_t count = ar_json_type(nodes) == AR_JSON_ARRAY ? ar_json_len(nodes) : 0;
+
+	for (size_t i = 0; i < count && !m->is_broken; i++)
+		m->is_broken = !ar_json_str(ar_json_at(nodes, i), &urls[i]) || urls[i].len == 0 ||
+			       urls[i].len > AR_WORKER_NODE_URL_MAX;
+	if (!m->is_broken && s->options.on_nodes)
+		s->options.on_nodes(s->options.arg, urls, count);
+}
+
 /* Another daemon, or one that was started again, counts the calls of the one before it as lost. */
 static void set_daemon(struct ar_worker_serve *s, struct ar_str id)
 {
@@ -202,6 +215,7 @@ static void on_welcome(struct ar_worker_serve *s, struct ar_wire_message *m)
 	s->lease_ms = lease;
 	s->heartbeat_ms = heartbeat;
 	s->leased_at = s->ping_at = s->hello_at;
+	on_nodes(s, m);
 	if (s->options.on_joined)
 		s->options.on_joined(s->options.arg);
 }
@@ -224,6 +238,8 @@ static void dispatch(struct ar_worker_serve *s, struct ar_wire_message *m)
 		ar_serve_break(s, "the first message of the daemon is no greeting");
 	else if (ar_str_is(m->op, "pong"))
 		on_pong(s, m);
+	else if (ar_str_is(m->op, "nodes"))
+		on_nodes(s, m);
 	else if (!ar_serve_calls_message(s, m))
 		(void)ar_serve_processes_message(s, m);
 	if (m->is_broken)
@@ -360,18 +376,38 @@ static void draw_life(struct ar_worker_serve *s)
 		snprintf(s->life + 2 * i, 3, "%02x", random[i]);
 }
 
+struct ar_serve_shared *ar_serve_shared_open(uv_loop_t *loop, struct ar_str dir, struct ar_error *err)
+{
+	struct ar_begun *begun = ar_begun_open(loop, dir, err);
+	struct ar_serve_shared *shared;
+
+	if (!begun)
+		return NULL;
+	shared = ar_new0(sizeof(*shared));
+	shared->begun = begun;
+	return shared;
+}
+
+void ar_serve_shared_close(struct ar_serve_shared *shared)
+{
+	ar_begun_close(shared->begun);
+	ar_map_fini(&shared->processes);
+	ar_free(shared);
+}
+
 struct ar_worker_serve *ar_worker_serve_new(uv_loop_t *loop, const struct ar_worker_ports *local,
 					    const struct ar_worker_serve_options *o, struct ar_error *err)
 {
-	struct ar_begun *begun = ar_begun_open(loop, o->dir, err);
+	struct ar_serve_shared *shared = o->shared ? o->shared : ar_serve_shared_open(loop, o->dir, err);
 	struct ar_worker_serve *s;
 
-	if (!begun)
+	if (!shared)
 		return NULL;
 	s = ar_new0(sizeof(*s));
 	s->loop = loop;
 	s->local = *local;
-	s->begun = begun;
+	s->shared = shared;
+	s->owns_shared = !o->shared;
 	s->lease_ms = LEASE_MS;
 	s->heartbeat_ms = HEARTBEAT_MS;
 	copy_options(s, o);
@@ -431,8 +467,9 @@ void ar_worker_serve_close(struct ar_worker_serve *s)
 		ar_serve_send_word(s, "bye", AR_STR_NONE);
 	close_link(s, AR_STR("the worker stops"));
 	s->is_closing = true;
-	ar_begun_close(s->begun);
-	s->begun = NULL;
+	if (s->owns_shared)
+		ar_serve_shared_close(s->shared);
+	s->shared = NULL;
 	ar_serve_calls_kill(s, true);
 	uv_close((uv_handle_t *)&s->clock_timer, on_timer_closed);
 	uv_close((uv_handle_t *)&s->later, on_timer_closed);

@@ -289,7 +289,7 @@ static void start_call(struct served_call *c)
 	struct ar_worker_serve *s = c->serve;
 	bool is_listed = c->kind == TOOL || c->kind == CHECKPOINT;
 
-	if (is_listed && ar_begun_add(s->begun, ar_str_from(c->ref)) != AR_OK) {
+	if (is_listed && ar_begun_add(s->shared->begun, ar_str_from(c->ref)) != AR_OK) {
 		refuse_call(c, "The worker cannot write its journal; nothing was done.");
 		return;
 	}
@@ -299,7 +299,7 @@ static void start_call(struct served_call *c)
 	}
 	c->stage = WAITING;
 	c->wait.done = on_durable;
-	ar_begun_sync(s->begun, &c->wait);
+	ar_begun_sync(s->shared->begun, &c->wait);
 }
 
 /* ---- what is asked for ---- */
@@ -459,7 +459,7 @@ static void make_call(struct ar_worker_serve *s, struct ar_wire_message *m)
 static void answer_known(struct ar_worker_serve *s, const struct served_call *c, struct ar_str ref)
 {
 	if (!c)
-		ar_serve_send_word(s, ar_begun_has(s->begun, ref) ? "gone" : "unknown", ref);
+		ar_serve_send_word(s, ar_begun_has(s->shared->begun, ref) ? "gone" : "unknown", ref);
 	else if (c->is_dropped)
 		ar_serve_send_word(s, "gone", ref);
 	else if (c->stage == DONE)
@@ -470,7 +470,7 @@ static void answer_known(struct ar_worker_serve *s, const struct served_call *c,
 
 static void on_call(struct ar_worker_serve *s, struct served_call *c, struct ar_wire_message *m)
 {
-	if (c || ar_begun_has(s->begun, m->ref))
+	if (c || ar_begun_has(s->shared->begun, m->ref))
 		answer_known(s, c, m->ref);
 	else
 		make_call(s, m);

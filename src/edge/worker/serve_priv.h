@@ -12,6 +12,12 @@
 #define AR_SERVE_PINGS 64 /* that may be on their way */
 
 /* owner: loop thread */
+struct ar_serve_shared {
+	struct ar_begun *begun;
+	struct ar_map processes; /* struct served_process, by its handle */
+};
+
+/* owner: loop thread */
 struct ar_worker_serve {
 	uv_loop_t *loop;
 	struct ar_worker_ports local;
@@ -29,7 +35,8 @@ struct ar_worker_serve {
 	ar_usec ping_at; /* monotonic: of the last ping */
 	uint64_t pings; /* of this link */
 	ar_usec ping_times[AR_SERVE_PINGS];
-	struct ar_begun *begun;
+	struct ar_serve_shared *shared;
+	bool owns_shared;
 	struct ar_json_parser *parser, *checker;
 	struct ar_list calls; /* struct served_call */
 	struct ar_map calls_by_ref;

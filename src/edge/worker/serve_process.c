@@ -43,8 +43,17 @@ static struct served_process *of_port(struct ar_process *port)
 
 /* ---- life ---- */
 
+static void forget_handle(struct served_process *p)
+{
+	struct ar_map *all = &p->serve->shared->processes;
+
+	if (p->handle && ar_map_get(all, ar_str_from(p->handle)) == p)
+		ar_map_del(all, ar_str_from(p->handle));
+}
+
 static void process_free(struct served_process *p)
 {
+	forget_handle(p);
 	ar_list_del(&p->node);
 	ar_map_del(&p->serve->processes_by_ref, ar_str_from(p->ref));
 	ar_free(p->handle);
@@ -59,6 +68,21 @@ static void leave_process(struct served_process *p)
 	if (p->is_held)
 		host_of(p)->v->leave(host_of(p), &p->port);
 	p->is_held = false;
+}
+
+/* From here on it is this one's. Another node that had it does not own the session any more: it is not told,
+ * and what it still says of the process finds nothing. */
+static void set_handle(struct served_process *p, struct ar_str handle)
+{
+	struct ar_map *all = &p->serve->shared->processes;
+	struct served_process *before = ar_map_get(all, handle);
+
+	if (before) {
+		leave_process(before);
+		process_free(before);
+	}
+	p->handle = ar_str_dup(handle);
+	ar_map_put(all, ar_str_from(p->handle), p);
 }
 
 void ar_serve_processes_leave(struct ar_worker_serve *s)
@@ -157,7 +181,7 @@ static void on_ready(struct ar_process *port, const struct ar_process_ready *r)
 	struct served_process *p = of_port(port);
 	AR_AUTO(ar_wire_writer_fini) struct ar_wire_writer w = { 0 };
 
-	p->handle = ar_str_dup(r->handle);
+	set_handle(p, r->handle);
 	ar_wire_begin(&w, "ready", ar_str_from(p->ref));
 	ar_codec_write_ready(&w, r);
 	ar_serve_send(p->serve, &w);
@@ -344,12 +368,12 @@ static void on_attach(struct ar_worker_serve *s, struct ar_wire_message *m)
 		return;
 	}
 	p = new_process(s, m->ref);
-	p->handle = ar_str_dup(handle);
 	read_places(m, p);
 	if (m->is_broken) {
 		process_free(p);
 		return;
 	}
+	set_handle(p, handle);
 	p->is_held = true;
 	host_of(p)->v->attach(host_of(p), &p->port, ar_str_from(p->handle));
 }

@@ -214,6 +214,26 @@ static char *copy_text(char *old, struct ar_str text)
 	return ar_str_dup(text);
 }
 
+static void write_nodes(const struct ar_worker_set *s, struct ar_jw *w)
+{
+	if (s->node_count == 0)
+		return;
+	ar_jw_key(w, "nodes");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < s->node_count; i++)
+		ar_jw_str(w, ar_str_from(s->nodes[i]));
+	ar_jw_close_array(w);
+}
+
+static void send_nodes(struct ar_remote *r)
+{
+	AR_AUTO(ar_wire_writer_fini) struct ar_wire_writer w = { 0 };
+
+	ar_wire_begin(&w, "nodes", AR_STR_NONE);
+	write_nodes(r->set, &w.w);
+	ar_remote_send(r, &w);
+}
+
 static void send_welcome(struct ar_remote *r)
 {
 	AR_AUTO(ar_wire_writer_fini) struct ar_wire_writer w = { 0 };
@@ -223,6 +243,7 @@ static void send_welcome(struct ar_remote *r)
 	ar_jw_mint(&w.w, "heartbeatMs", r->set->options.heartbeat_ms);
 	ar_jw_mstr(&w.w, "daemonId", ar_str_from(r->set->id));
 	ar_jw_mint(&w.w, "generation", (int64_t)r->generation);
+	write_nodes(r->set, &w.w);
 	ar_remote_send(r, &w);
 }
 
@@ -321,6 +342,46 @@ void ar_worker_set_link(struct ar_worker_set *s, struct ar_str worker_id, struct
 	link->on_drained = on_link_drained;
 	link->on_close = on_link_closed;
 	link->arg = r;
+}
+
+/* ---- nodes ---- */
+
+static bool has_nodes(const struct ar_worker_set *s, struct ar_texts urls)
+{
+	for (size_t i = 0; i < urls.count && urls.count == s->node_count; i++) {
+		if (!ar_str_is(urls.at[i], s->nodes[i]))
+			return false;
+	}
+	return urls.count == s->node_count;
+}
+
+static void free_nodes(struct ar_worker_set *s)
+{
+	for (size_t i = 0; i < s->node_count; i++)
+		ar_free(s->nodes[i]);
+	ar_free(s->nodes);
+	s->nodes = NULL;
+	s->node_count = 0;
+}
+
+void ar_worker_set_nodes(struct ar_worker_set *s, struct ar_texts urls)
+{
+	size_t cursor = 0;
+	struct ar_remote *r;
+
+	AR_ASSERT(urls.count <= AR_WORKER_NODES_MAX);
+	if (has_nodes(s, urls))
+		return;
+	free_nodes(s);
+	s->nodes = ar_grow(NULL, urls.count + 1, sizeof(*s->nodes));
+	for (size_t i = 0; i < urls.count; i++)
+		s->nodes[i] = ar_str_dup(urls.at[i]);
+	s->node_count = urls.count;
+	s->workers.is_on_all_nodes = urls.count > 0;
+	while ((r = ar_map_next(&s->by_id, &cursor))) {
+		if (ar_remote_is_up(r))
+			send_nodes(r);
+	}
 }
 
 /* ---- time ---- */
@@ -506,6 +567,7 @@ void ar_worker_set_close(struct ar_worker_set *s)
 		remote_free(r);
 	ar_map_fini(&s->by_id);
 	ar_map_fini(&s->by_owner);
+	free_nodes(s);
 	uv_close((uv_handle_t *)&s->clock_timer, on_timer_closed);
 	uv_close((uv_handle_t *)&s->later, on_timer_closed);
 }

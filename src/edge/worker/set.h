@@ -42,6 +42,10 @@ struct ar_workers *ar_worker_set_workers(struct ar_worker_set *s);
 void ar_worker_set_link(struct ar_worker_set *s, struct ar_str worker_id, struct ar_str tenant,
 			struct ar_link *link);
 
+/* The addresses of all nodes that workers are to be connected to, at most AR_WORKER_NODES_MAX; copied. Every
+ * worker is told, now and when it greets. None: a worker is connected to this one alone. */
+void ar_worker_set_nodes(struct ar_worker_set *s, struct ar_texts urls);
+
 /* The worker was removed: its link is closed, calls are lost, processes unavailable, in the loop's next
  * turn. */
 void ar_worker_set_drop(struct ar_worker_set *s, struct ar_str worker_id);

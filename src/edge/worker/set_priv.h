@@ -28,6 +28,8 @@ struct ar_worker_set {
 	uv_timer_t clock_timer, later;
 	bool has_clock_timer; /* it runs */
 	size_t handles; /* that are not closed */
+	char **nodes; /* addresses that workers are told */
+	size_t node_count;
 	size_t held; /* bytes of messages that are not complete, of all links */
 	char id[33]; /* of this life of the daemon: to another one a worker brings no results */
 	bool is_closing;

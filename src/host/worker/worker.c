@@ -1,13 +1,12 @@
 /* See worker.h. */
 #include "worker/worker.h"
 
-#include "link_client.h"
 #include "file_lock.h"
 #include "mem.h"
-#include "serve.h"
 #include "worker/enrol.h"
 #include "worker/identity.h"
 #include "worker/machine.h"
+#include "worker/peers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,18 +26,16 @@ struct ar_worker_host {
 	struct ar_config config; /* with the folders of this worker */
 	struct ar_arena arena;
 	struct ar_worker_machine machine;
-	struct ar_worker_serve *serve;
+	struct ar_serve_shared *shared;
+	struct ar_worker_peers *peers;
 	struct ar_worker_identity who; /* absent: not enrolled */
 	const char *identity; /* path of its file */
 	struct ar_worker_enrolment *enrolment; /* under way, or NULL */
-	struct ar_link_client *client; /* connecting, or NULL */
 	uv_timer_t retry, grace, sweep;
-	uint64_t retry_ms; /* the last pause; 0: none since the last link */
+	uint64_t retry_ms; /* the last pause; 0: none */
 	int lock;
 	bool has_timers;
-	bool has_joined; /* the daemon has greeted, once at least */
-	bool is_joined;
-	bool has_parted; /* since the last sweep */
+	bool has_joined; /* a node has greeted, once at least */
 	bool is_stopping;
 	bool is_over;
 	char reason[512];
@@ -87,10 +84,10 @@ void ar_worker_host_stop(struct ar_worker_host *w)
 	if (w->start->on_stopping)
 		w->start->on_stopping(w->start->arg);
 	uv_timer_start(&w->grace, on_grace_over, (uint64_t)w->config.shutdown.grace_ms, 0);
-	ar_worker_serve_drain(w->serve); /* on_drained comes, now or when the last call is over */
+	ar_worker_peers_drain(w->peers); /* on_drained comes, when the last call is over */
 }
 
-/* ---- the link ---- */
+/* ---- the links ---- */
 
 static void join(struct ar_worker_host *w);
 
@@ -114,38 +111,10 @@ static void join_later(struct ar_worker_host *w, const char *message, const char
 	ar_log_line(w->start->log, "warning", message, why);
 }
 
-static void on_open(void *arg, struct ar_link *link)
-{
-	struct ar_worker_host *w = arg;
-
-	w->client = NULL;
-	ar_worker_serve_link(w->serve, link);
-}
-
-/* Before the first greeting a wrong address or authority is a mistake of who started us; after it, one of the
- * daemon's operator, who will repair it. */
-static void on_failed(void *arg, enum ar_link_failure failure, const char *why)
-{
-	struct ar_worker_host *w = arg;
-	bool is_final = failure == AR_LINK_DENIED || (failure != AR_LINK_UNREACHABLE && !w->has_joined);
-	char text[400];
-
-	w->client = NULL;
-	if (!is_final) {
-		join_later(w, "the daemon cannot be joined; trying again", why);
-		return;
-	}
-	snprintf(text, sizeof text, "%s cannot be joined: %s", w->start->url, why);
-	give_up(w, text);
-}
-
 static void on_joined(void *arg)
 {
 	struct ar_worker_host *w = arg;
 
-	w->retry_ms = 0;
-	w->is_joined = true;
-	ar_log_line(w->start->log, "info", "joined", w->start->url);
 	if (w->has_joined)
 		return;
 	w->has_joined = true;
@@ -153,30 +122,9 @@ static void on_joined(void *arg)
 		w->start->on_ready(w->start->arg, w->who.id);
 }
 
-static void on_parted(void *arg, struct ar_str why)
+static void on_denied(void *arg, const char *why)
 {
-	struct ar_worker_host *w = arg;
-	struct ar_arena a = { 0 };
-
-	w->is_joined = false;
-	w->has_parted = true;
-	join_later(w, "the link is lost; joining again", ar_arena_str(&a, why).p);
-	ar_arena_fini(&a);
-}
-
-static void connect_daemon(struct ar_worker_host *w)
-{
-	struct ar_error err = { 0 };
-
-	if (ar_link_client_start(w->loop,
-				 &(struct ar_link_client_options){ .url = w->start->url,
-								   .ca_file = w->start->ca_file,
-								   .token = w->who.token,
-								   .on_open = on_open,
-								   .on_failed = on_failed,
-								   .arg = w },
-				 &w->client, &err) != AR_OK)
-		give_up(w, err.msg);
+	give_up(arg, why);
 }
 
 /* ---- enrolment ---- */
@@ -202,7 +150,7 @@ static void on_enrolled(void *arg, const struct ar_worker_identity *who, const s
 	w->who.id = ar_arena_str(&w->arena, who->id);
 	w->who.token = ar_arena_str(&w->arena, who->token);
 	ar_log_line(w->start->log, "info", "enrolled", w->who.id.p);
-	connect_daemon(w);
+	ar_worker_peers_join(w->peers, w->who.token);
 }
 
 static struct ar_str describe_machine(const struct ar_worker_host *w, struct ar_arena *a)
@@ -249,19 +197,18 @@ static void join(struct ar_worker_host *w)
 	if (ar_str_absent(w->who.token))
 		enrol(w);
 	else
-		connect_daemon(w);
+		ar_worker_peers_join(w->peers, w->who.token);
 }
 
 /* ---- processes that nobody asks for any more ---- */
 
-/* A daemon that was there all the time has attached to those that it knows; what it forgot while this worker
+/* Nodes that were there all the time have attached to those that they know; what one forgot while this worker
  * was away, it does not say again. */
 static void on_sweep(uv_timer_t *timer)
 {
 	struct ar_worker_host *w = timer->data;
-	bool is_settled = w->is_joined && !w->has_parted;
+	bool is_settled = ar_worker_peers_were_settled(w->peers);
 
-	w->has_parted = false;
 	uv_timer_start(timer, on_sweep, ar_host_processes_sweep(&w->machine.processes, is_settled), 0);
 }
 
@@ -318,19 +265,26 @@ static enum ar_status find_identity(struct ar_worker_host *w, struct ar_error *e
 	return st;
 }
 
-static enum ar_status open_serve(struct ar_worker_host *w, struct ar_error *err)
+static enum ar_status open_peers(struct ar_worker_host *w, struct ar_error *err)
 {
-	const struct ar_worker_serve_options o = { .dir = ar_str_from(w->config.data_dir),
-						   .folders = w->machine.folders.dir,
-						   .version = AR_STR(AR_VERSION),
-						   .labels = w->start->labels,
-						   .on_joined = on_joined,
-						   .on_parted = on_parted,
-						   .on_drained = on_drained,
-						   .arg = w };
+	struct ar_worker_peers_options o = { .url = w->start->url,
+					     .ca_file = w->start->ca_file,
+					     .ports = &w->machine.ports,
+					     .folders = w->machine.folders.dir,
+					     .version = AR_STR(AR_VERSION),
+					     .labels = w->start->labels,
+					     .log = w->start->log,
+					     .on_joined = on_joined,
+					     .on_denied = on_denied,
+					     .on_drained = on_drained,
+					     .arg = w };
 
-	w->serve = ar_worker_serve_new(w->loop, &w->machine.ports, &o, err);
-	return w->serve ? AR_OK : err->status;
+	w->shared = ar_serve_shared_open(w->loop, ar_str_from(w->config.data_dir), err);
+	if (!w->shared)
+		return err->status;
+	o.shared = w->shared;
+	w->peers = ar_worker_peers_new(w->loop, &o);
+	return AR_OK;
 }
 
 enum ar_status ar_worker_host_open(uv_loop_t *loop, const struct ar_worker_start *start,
@@ -345,7 +299,7 @@ enum ar_status ar_worker_host_open(uv_loop_t *loop, const struct ar_worker_start
 	w->machine.log = start->log;
 	if (make_dirs(w, err) != AR_OK || find_identity(w, err) != AR_OK ||
 	    ar_worker_machine_open(loop, &w->config, &w->machine, err) != AR_OK ||
-	    open_serve(w, err) != AR_OK) {
+	    open_peers(w, err) != AR_OK) {
 		ar_worker_host_free(w);
 		return err->status;
 	}
@@ -370,10 +324,10 @@ void ar_worker_host_free(struct ar_worker_host *w)
 	w->is_over = true;
 	if (w->enrolment)
 		ar_worker_enrol_cancel(w->enrolment);
-	if (w->client)
-		ar_link_client_cancel(w->client);
-	if (w->serve)
-		ar_worker_serve_close(w->serve);
+	if (w->peers)
+		ar_worker_peers_close(w->peers);
+	if (w->shared)
+		ar_serve_shared_close(w->shared);
 	ar_worker_machine_close(&w->machine);
 	if (w->has_timers) {
 		uv_close((uv_handle_t *)&w->retry, NULL);

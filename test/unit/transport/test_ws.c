@@ -319,7 +319,7 @@ static void proves_that_it_read_the_key(void **state AR_UNUSED)
 {
 	struct ar_buf out = { 0 };
 
-	ar_ws_upgrade_write(&out, good.ws_key, AR_WS_PROTOCOL);
+	ar_ws_upgrade_write(&out, good.ws_key, AR_WS_PROTOCOL, AR_STR_NONE);
 	ar_buf_addc(&out, '\0');
 	assert_non_null(strstr(out.p, "\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
 	assert_non_null(strstr(out.p, "\r\nSec-WebSocket-Protocol: agentruntime.v1\r\n\r\n"));

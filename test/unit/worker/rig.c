@@ -22,7 +22,7 @@ void rig_turn(struct rig *r)
 {
 	for (int i = 0; i < 3; i++)
 		uv_run(&r->loop, UV_RUN_NOWAIT);
-	while (r->serve && ar_begun_is_syncing(r->serve->begun))
+	while (r->serve && ar_begun_is_syncing(r->serve->shared->begun))
 		uv_run(&r->loop, UV_RUN_ONCE);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
 }

@@ -185,7 +185,7 @@ static const int states[] = { [AR_WORKER_AWAY] = AR_WORKER_REACH_AWAY,
 			      [AR_WORKER_STALE] = AR_WORKER_REACH_STALE,
 			      [AR_WORKER_LOST] = AR_WORKER_REACH_LOST };
 
-/* One that is not here may be connected to another node. */
+/* One that is not here may be connected to another node, unless workers are connected to all. */
 static struct ar_shape_worker_live live_of(struct ar_control *c, const struct ar_shape_worker_record *r)
 {
 	struct ar_shape_worker_live live = { .state = AR_WORKER_REACH_UNKNOWN };
@@ -194,7 +194,7 @@ static struct ar_shape_worker_live live_of(struct ar_control *c, const struct ar
 	if (!c->workers)
 		return live;
 	s = c->workers->v->find(c->workers, r->worker_id);
-	if (s.state == AR_WORKER_AWAY && c->placement)
+	if (s.state == AR_WORKER_AWAY && c->placement && !c->workers->is_on_all_nodes)
 		return live;
 	live.state = states[s.state];
 	live.last_seen_at = s.last_seen;

@@ -2,12 +2,15 @@
  * worker, as an input, also when it has left memory meanwhile: its key stays here until the work is over.
  *
  * Whether the operator drains a worker is in the log of the worker, which may be another node's: its index
- * row is read when the worker connects, or a session asks for it first. Until it was read the worker counts
- * as away. A worker whose record is removed is dropped here: the process that decided the removal may have
- * ended before it did that. Owner: the loop thread. */
+ * row is read when the worker connects, or a session asks for it first; in a cluster also every few seconds
+ * while a session has work there. Until it was read the worker counts as away. A worker whose record is
+ * removed is dropped here: the process that decided the removal may have ended before it did that. Owner: the
+ * loop thread. */
 #include "engine_priv.h"
 
 #include <string.h>
+
+#define REFRESH ((ar_usec)5 * 1000000) /* how old a row may be that another node can write */
 
 struct ar_worker_entry {
 	struct ar_engine *engine;
@@ -16,6 +19,7 @@ struct ar_worker_entry {
 	bool is_held; /* drained or removed */
 	bool is_removed;
 	bool is_reading;
+	ar_usec read_at; /* monotonic */
 	struct ar_store_index read;
 	struct ar_timer again;
 };
@@ -98,6 +102,7 @@ static void notify_all(struct ar_engine *e, struct ar_str worker)
 /* ---- records of workers ---- */
 
 static void read_row(struct ar_worker_entry *w);
+static void refresh(struct ar_worker_entry *w);
 
 static void set_held(struct ar_worker_entry *w, bool is_held)
 {
@@ -144,19 +149,49 @@ static void on_row(struct ar_store_op *op)
 		set_record(w, &record);
 	else if (!w->engine->is_stopping)
 		set_held(w, true); /* without a record nothing begins there */
+	if (!w->engine->is_stopping)
+		refresh(w);
 	ar_arena_fini(&a);
+}
+
+static bool is_in_cluster(const struct ar_engine *e)
+{
+	return ar_partition_any(&e->owned);
+}
+
+static bool has_sessions(const struct ar_worker_entry *w)
+{
+	const struct ar_at_worker *at;
+	size_t cursor = 0;
+
+	while ((at = ar_map_next(&w->engine->at_workers, &cursor))) {
+		if (strcmp(at->worker, w->id) == 0)
+			return true;
+	}
+	return false;
 }
 
 static void read_again(struct ar_timer *t)
 {
-	read_row(AR_CONTAINER_OF(t, struct ar_worker_entry, again));
+	struct ar_worker_entry *w = AR_CONTAINER_OF(t, struct ar_worker_entry, again);
+
+	if (!w->is_known || has_sessions(w))
+		read_row(w);
+}
+
+static void refresh(struct ar_worker_entry *w)
+{
+	if (is_in_cluster(w->engine) && ar_list_empty(&w->again.node) && !w->is_reading)
+		ar_timer_start(w->engine, &w->again, REFRESH);
 }
 
 static void read_row(struct ar_worker_entry *w)
 {
-	if (w->is_reading || !ar_list_empty(&w->again.node))
+	if (w->is_reading)
 		return;
+	(void)ar_timer_stop(&w->again);
 	w->is_reading = true;
+	w->read_at = w->engine->o.clock->mono(w->engine->o.clock);
 	w->read = (struct ar_store_index){ .op = { .kind = AR_STORE_INDEX, .done = on_row },
 					   .session = ar_id_session_key(ar_str_from(w->id)) };
 	ar_store_submit(w->engine->o.store, &w->read.op);
@@ -199,11 +234,13 @@ struct ar_worker_status ar_worker_status_for(struct ar_engine *e, const struct a
 {
 	struct ar_str id = ar_session_worker(s);
 	struct ar_worker_status status = { 0 };
-	const struct ar_worker_entry *w;
+	struct ar_worker_entry *w;
 
 	if (ar_str_absent(id) || !e->o.workers)
 		return status;
 	w = entry_of(e, id);
+	if (is_in_cluster(e) && e->o.clock->mono(e->o.clock) - w->read_at > REFRESH)
+		read_row(w);
 	status = e->o.workers->v->find(e->o.workers, id);
 	if (!w->is_known && status.state == AR_WORKER_CONNECTED)
 		status.state = AR_WORKER_AWAY;
@@ -223,10 +260,14 @@ static void forget(struct ar_engine *e, struct ar_str session_key)
 static void remember(struct ar_live *l)
 {
 	struct ar_at_worker *at = ar_new0(sizeof(*at));
+	struct ar_worker_entry *w;
 
 	memcpy(at->session_key, l->session_key, AR_SESSION_KEY_LEN);
 	at->worker = ar_str_dup(ar_session_worker(&l->state));
 	ar_map_put(&l->engine->at_workers, (struct ar_str){ at->session_key, AR_SESSION_KEY_LEN }, at);
+	w = ar_map_get(&l->engine->workers, ar_str_from(at->worker));
+	if (w)
+		refresh(w);
 }
 
 static void watch_record(struct ar_live *l)

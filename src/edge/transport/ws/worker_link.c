@@ -340,7 +340,8 @@ static void take_bytes(struct ar_byte_link *l, struct ar_http_request *req, stru
 	struct ar_http_server *s = l->server;
 	struct worker_link *w = make_link(l, req->carrier);
 
-	ar_ws_upgrade_write(&w->queue, req->head->ws_key, AR_WS_WORKER_PROTOCOL);
+	ar_ws_upgrade_write(&w->queue, req->head->ws_key, AR_WS_WORKER_PROTOCOL,
+			    s->workers.node ? s->workers.node(s->workers.arg) : AR_STR_NONE);
 	ar_outbox_wake(&w->out);
 	ar_server_set_deadline(s, &w->life, AR_DEADLINE_PING);
 	s->workers.take(s->workers.arg,

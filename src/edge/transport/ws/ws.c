@@ -324,7 +324,7 @@ static void take_link(struct ar_byte_link *l, struct ar_http_request *req, struc
 	l->deadline.expired = on_link_late;
 	ar_byte_link_own(l, &link_callbacks, w);
 	ar_byte_link_set_send_buffer(l, SEND_BUFFER);
-	ar_ws_upgrade_write(ar_outbox_open(&w->out), req->head->ws_key, AR_WS_PROTOCOL);
+	ar_ws_upgrade_write(ar_outbox_open(&w->out), req->head->ws_key, AR_WS_PROTOCOL, AR_STR_NONE);
 	ar_outbox_wake(&w->out); /* reading begins when that is out */
 	ar_server_set_deadline(s, &w->life, AR_DEADLINE_PING);
 	if (rest.len)

@@ -47,13 +47,16 @@ bool ar_ws_upgrade_check(const struct ar_http_head *r, const char *protocol, str
 	return !fault.status;
 }
 
-void ar_ws_upgrade_write(struct ar_buf *out, struct ar_str key, const char *protocol)
+void ar_ws_upgrade_write(struct ar_buf *out, struct ar_str key, const char *protocol, struct ar_str node)
 {
 	struct ar_arena a = { 0 };
 
 	ar_buf_addz(out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
 			 "Sec-WebSocket-Accept: ");
 	ar_buf_adds(out, ar_ws_accept(&a, key));
-	ar_buf_addf(out, "\r\nSec-WebSocket-Protocol: %s\r\n\r\n", protocol);
+	ar_buf_addf(out, "\r\nSec-WebSocket-Protocol: %s\r\n", protocol);
+	if (!ar_str_absent(node))
+		ar_buf_addf(out, AR_WS_NODE_HEADER ": %.*s\r\n", AR_STR_ARG(node));
+	ar_buf_addz(out, "\r\n");
 	ar_arena_fini(&a);
 }

@@ -13,7 +13,9 @@
  * reason. */
 bool ar_ws_upgrade_check(const struct ar_http_head *r, const char *protocol, struct ar_fault *ret_fault);
 
-/* The whole 101 reply. */
-void ar_ws_upgrade_write(struct ar_buf *out, struct ar_str key, const char *protocol);
+#define AR_WS_NODE_HEADER "Agent-Runtime-Node" /* address of the node that answers a worker */
+
+/* The whole 101 reply. node: absent for none; has no control characters. */
+void ar_ws_upgrade_write(struct ar_buf *out, struct ar_str key, const char *protocol, struct ar_str node);
 
 #endif
