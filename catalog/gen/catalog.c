@@ -28,8 +28,8 @@ static const char *const ar_workspace_trust_names[] = { NULL, "untrusted", "trus
 const struct ar_enum_desc ar_workspace_trust_desc = { "workspace_trust", ar_workspace_trust_names, 3 };
 static const char *const ar_workspace_isolation_names[] = { NULL, "shared", "copy", "empty", "worktree", "overlay" };
 const struct ar_enum_desc ar_workspace_isolation_desc = { "workspace_isolation", ar_workspace_isolation_names, 6 };
-static const char *const ar_workspace_item_kind_names[] = { NULL, "instructions", "mcp_servers", "skill" };
-const struct ar_enum_desc ar_workspace_item_kind_desc = { "workspace_item_kind", ar_workspace_item_kind_names, 4 };
+static const char *const ar_workspace_item_kind_names[] = { NULL, "instructions", "mcp_servers", "skill", "agent" };
+const struct ar_enum_desc ar_workspace_item_kind_desc = { "workspace_item_kind", ar_workspace_item_kind_names, 5 };
 static const char *const ar_worker_reach_names[] = { NULL, "away", "connected", "stale", "lost", "unknown" };
 const struct ar_enum_desc ar_worker_reach_desc = { "worker_reach", ar_worker_reach_names, 6 };
 static const char *const ar_turn_options_mode_names[] = { NULL, "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto" };
@@ -1200,6 +1200,40 @@ static const struct ar_field_desc ar_shape_workspace_instructions_fields[] = {
 	  "Why there are none.", NULL },
 };
 const struct ar_struct_desc ar_shape_workspace_instructions_desc = { ar_shape_workspace_instructions_fields, 4, sizeof(struct ar_shape_workspace_instructions), NULL, 0, true, offsetof(struct ar_shape_workspace_instructions, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_workspace_skill_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_workspace_skill, name), NULL, { 0, false },
+	  "Its name.", NULL },
+	{ "description", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_workspace_skill, description), NULL, { 0, false },
+	  "When to use it.", NULL },
+	{ "path", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_workspace_skill, path), NULL, { 0, false },
+	  "Its file, from the root of the workspace.", NULL },
+	{ "ref", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_shape_workspace_skill, ref), NULL, { 0, false },
+	  "The text that read_skill returns.", NULL },
+	{ "bytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_skill, bytes), NULL, { 0, false },
+	  "Its size.", NULL },
+};
+const struct ar_struct_desc ar_shape_workspace_skill_desc = { ar_shape_workspace_skill_fields, 5, sizeof(struct ar_shape_workspace_skill), NULL, 0, true, offsetof(struct ar_shape_workspace_skill, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_workspace_agent_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_workspace_agent, name), NULL, { 0, false },
+	  "Its name.", NULL },
+	{ "description", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_workspace_agent, description), NULL, { 0, false },
+	  "What it is for.", NULL },
+	{ "path", AR_F_STRING, true, false, false, 0, 4096, offsetof(struct ar_shape_workspace_agent, path), NULL, { 0, false },
+	  "Its file, from the root of the workspace.", NULL },
+	{ "tools", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_workspace_agent, tools), NULL, { 0, false },
+	  "Names of the tools that it asks for; without it, all.", NULL },
+	{ "model", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_workspace_agent, model), NULL, { 0, false },
+	  "Model that it asks for.", NULL },
+	{ "mode", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_workspace_agent, mode), NULL, { 0, false },
+	  "Permission mode that it asks for.", NULL },
+	{ "ref", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_shape_workspace_agent, ref), NULL, { 0, false },
+	  "Its instructions.", NULL },
+	{ "bytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_agent, bytes), NULL, { 0, false },
+	  "Their size.", NULL },
+};
+const struct ar_struct_desc ar_shape_workspace_agent_desc = { ar_shape_workspace_agent_fields, 8, sizeof(struct ar_shape_workspace_agent), NULL, 0, true, offsetof(struct ar_shape_workspace_agent, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_worker_record_fields[] = {
 	{ "workerId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_worker_record, worker_id), NULL, { 0, false },
@@ -4040,6 +4074,10 @@ static const struct ar_field_desc ar_ev_workspace_inspected_fields[] = {
 	  "Instructions for the model from now on.", &ar_shape_workspace_instructions_desc },
 	{ "itemsDigest", AR_F_STRING, true, false, false, 0, 71, offsetof(struct ar_ev_workspace_inspected, items_digest), NULL, { 0, false },
 	  "Digest of all items.", NULL },
+	{ "skills", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_workspace_inspected, skills), NULL, { 0, false },
+	  "Skills from now on; without it, none.", &ar_shape_workspace_skill_desc },
+	{ "agents", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_workspace_inspected, agents), NULL, { 0, false },
+	  "Agent definitions from now on; without it, none.", &ar_shape_workspace_agent_desc },
 };
 
 static const struct ar_field_desc ar_ev_checkpoint_started_fields[] = {
@@ -6255,7 +6293,7 @@ static const struct ar_field_desc ar_cmd_inspect_workspace_out_fields[] = {
 	{ "trust", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_inspect_workspace_out, trust), &ar_workspace_trust_desc, { 0, false },
 	  "Whether it is trusted.", NULL },
 	{ "items", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_inspect_workspace_out, items), NULL, { 0, false },
-	  "The files; at most 64.", &ar_shape_workspace_item_desc },
+	  "The files; at most 128.", &ar_shape_workspace_item_desc },
 	{ "itemsDigest", AR_F_STRING, true, false, false, 0, 71, offsetof(struct ar_cmd_inspect_workspace_out, items_digest), NULL, { 0, false },
 	  "Digest of them, for update_workspace.", NULL },
 };
@@ -7240,7 +7278,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_WORKSPACE_INSPECTED] = { AR_EV_WORKSPACE_INSPECTED, "workspace.inspected", "workspace",
 	  "The files of a trusted workspace bring something else than before; before the first request of a turn.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
-	  { ar_ev_workspace_inspected_fields, 2, sizeof(struct ar_ev_workspace_inspected), NULL, 0, false, 0, 0 } },
+	  { ar_ev_workspace_inspected_fields, 4, sizeof(struct ar_ev_workspace_inspected), NULL, 0, false, 0, 0 } },
 	[AR_EV_CHECKPOINT_STARTED] = { AR_EV_CHECKPOINT_STARTED, "checkpoint.started", "checkpoint",
 	  "A checkpoint of the workspace is about to be made; calls that may change files wait for the one at the start of their turn.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,

@@ -744,6 +744,7 @@ enum ar_workspace_item_kind {
 	AR_WORKSPACE_ITEM_KIND_INSTRUCTIONS = 1,
 	AR_WORKSPACE_ITEM_KIND_MCP_SERVERS = 2,
 	AR_WORKSPACE_ITEM_KIND_SKILL = 3,
+	AR_WORKSPACE_ITEM_KIND_AGENT = 4,
 };
 
 enum ar_worker_reach {
@@ -2692,6 +2693,37 @@ struct ar_shape_workspace_instructions { /* workspace_instructions */
 
 struct ar_shape_workspace_instructions_list {
 	const struct ar_shape_workspace_instructions *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_workspace_skill { /* workspace_skill */
+	struct ar_str name; /* string */
+	struct ar_str description; /* string */
+	struct ar_str path; /* string */
+	struct ar_str ref; /* ref */
+	int64_t bytes; /* int */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_workspace_skill_list {
+	const struct ar_shape_workspace_skill *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_workspace_agent { /* workspace_agent */
+	struct ar_str name; /* string */
+	struct ar_str description; /* string */
+	struct ar_str path; /* string */
+	struct ar_texts tools; /* array? */
+	struct ar_str model; /* string? */
+	struct ar_str mode; /* string? */
+	struct ar_str ref; /* ref */
+	int64_t bytes; /* int */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_workspace_agent_list {
+	const struct ar_shape_workspace_agent *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -4658,6 +4690,8 @@ struct ar_ev_workspace_bound { /* workspace.bound */
 struct ar_ev_workspace_inspected { /* workspace.inspected */
 	const struct ar_shape_workspace_instructions *instructions; /* object */
 	struct ar_str items_digest; /* string */
+	struct ar_shape_workspace_skill_list skills; /* array? */
+	struct ar_shape_workspace_agent_list agents; /* array? */
 };
 
 struct ar_ev_checkpoint_started { /* checkpoint.started */
@@ -6418,6 +6452,8 @@ extern const struct ar_struct_desc ar_shape_rollback_effect_desc;
 extern const struct ar_struct_desc ar_shape_workspace_record_desc;
 extern const struct ar_struct_desc ar_shape_workspace_binding_desc;
 extern const struct ar_struct_desc ar_shape_workspace_instructions_desc;
+extern const struct ar_struct_desc ar_shape_workspace_skill_desc;
+extern const struct ar_struct_desc ar_shape_workspace_agent_desc;
 extern const struct ar_struct_desc ar_shape_worker_record_desc;
 extern const struct ar_struct_desc ar_shape_worker_observed_desc;
 extern const struct ar_struct_desc ar_shape_create_policy_desc;

@@ -697,6 +697,30 @@ static const struct ar_config_key hooks_keys[] = {
 	  "Workspace for whose sessions it is called: its id, or the path of its folder, absolute and without links; empty is any." },
 };
 
+static const struct ar_config_key skills_keys[] = {
+	{ "dir", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
+	  offsetof(struct ar_config_skills, dir),
+	  "The directory, absolute." },
+	{ "tenants", AR_CONFIG_STRINGS, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_skills, tenants),
+	  "Tenants whose sessions get them; * is all of them. If none is named, the tenant local, and all that share tools.workspace." },
+	{ "workspace", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_skills, workspace),
+	  "Workspace whose sessions get them: its id, or the path of its folder, absolute and without links; empty is any." },
+};
+
+static const struct ar_config_key agents_keys[] = {
+	{ "dir", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
+	  offsetof(struct ar_config_agents, dir),
+	  "The directory, absolute." },
+	{ "tenants", AR_CONFIG_STRINGS, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_agents, tenants),
+	  "Tenants whose sessions get them; * is all of them. If none is named, the tenant local, and all that share tools.workspace." },
+	{ "workspace", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_agents, workspace),
+	  "Workspace whose sessions get them: its id, or the path of its folder, absolute and without links; empty is any." },
+};
+
 static const struct ar_config_key permission_rules_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
 	  offsetof(struct ar_config_permission_rules, name),
@@ -758,6 +782,12 @@ const struct ar_config_list ar_config_lists[] = {
 	{ "hooks", hooks_keys, 9, sizeof(struct ar_config_hooks),
 	  offsetof(struct ar_config, hooks), offsetof(struct ar_config, hooks_count),
 	  "Programs and HTTP endpoints that are called at fixed points of a turn." },
+	{ "skills", skills_keys, 3, sizeof(struct ar_config_skills),
+	  offsetof(struct ar_config, skills), offsetof(struct ar_config, skills_count),
+	  "Directories with skills, a folder with a file SKILL.md each; read at start." },
+	{ "agents", agents_keys, 3, sizeof(struct ar_config_agents),
+	  offsetof(struct ar_config, agents), offsetof(struct ar_config, agents_count),
+	  "Directories with agent definitions, files NAME.md; read at start." },
 	{ "permission_rules", permission_rules_keys, 9, sizeof(struct ar_config_permission_rules),
 	  offsetof(struct ar_config, permission_rules), offsetof(struct ar_config, permission_rules_count),
 	  "Rules that decide about tool calls; deny wins over ask, ask over allow." },
@@ -765,5 +795,5 @@ const struct ar_config_list ar_config_lists[] = {
 	  offsetof(struct ar_config, certificates), offsetof(struct ar_config, certificates_count),
 	  "Accepted client certificates by subject; TLS has verified them." },
 };
-const size_t ar_config_list_count = 8;
+const size_t ar_config_list_count = 10;
 

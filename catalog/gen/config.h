@@ -476,6 +476,20 @@ struct ar_config_hooks {
 	const char *workspace;
 };
 
+/* One entry of skills. */
+struct ar_config_skills {
+	const char *dir;
+	struct ar_config_strings tenants;
+	const char *workspace;
+};
+
+/* One entry of agents. */
+struct ar_config_agents {
+	const char *dir;
+	struct ar_config_strings tenants;
+	const char *workspace;
+};
+
 /* One entry of permission_rules. */
 struct ar_config_permission_rules {
 	const char *name;
@@ -544,6 +558,10 @@ struct ar_config {
 	size_t http_tools_count;
 	struct ar_config_hooks *hooks;
 	size_t hooks_count;
+	struct ar_config_skills *skills;
+	size_t skills_count;
+	struct ar_config_agents *agents;
+	size_t agents_count;
 	struct ar_config_permission_rules *permission_rules;
 	size_t permission_rules_count;
 	struct ar_config_certificates *certificates;

@@ -159,6 +159,15 @@ bool ar_str_is_text(struct ar_str s)
 	return s.len == 0 || (ar_str_is_utf8(s) && !memchr(s.p, '\0', s.len));
 }
 
+bool ar_str_is_line(struct ar_str s, size_t max)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
+			return false;
+	}
+	return s.len > 0 && s.len <= max && ar_str_is_utf8(s);
+}
+
 bool ar_str_is_plain_path(struct ar_str s)
 {
 	struct ar_str name, rest;

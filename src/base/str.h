@@ -106,6 +106,9 @@ struct ar_str ar_str_utf8_prefix(struct ar_str s, size_t max);
 bool ar_str_is_utf8(struct ar_str s);
 bool ar_str_is_text(struct ar_str s); /* UTF-8 without NUL */
 
+/* Text of 1 to max bytes without control characters: it can stand between other lines. */
+bool ar_str_is_line(struct ar_str s, size_t max);
+
 /* Length (1..4) of the well-formed UTF-8 sequence that s starts with; 0 when it starts with none. */
 size_t ar_str_utf8_len(struct ar_str s);
 

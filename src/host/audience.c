@@ -2,6 +2,7 @@
 #include "audience.h"
 
 #include "tenant.h"
+#include "workspace/definition.h"
 
 #include <string.h>
 
@@ -93,6 +94,53 @@ static enum ar_status read_secrets(const struct reading *r, const struct ar_conf
 	return rc;
 }
 
+/* ---- skills and agents ---- */
+
+struct directory {
+	struct entry entry; /* its name is the path */
+	enum ar_inspect_kind kind;
+};
+
+static enum ar_status read_directory(const struct reading *r, const struct directory *from,
+				     struct ar_policy *policy, struct ar_definition_entry *all)
+{
+	struct ar_definition *list = ar_arena_alloc(r->arena, AR_DEFINITION_DIR_MAX * sizeof(*list));
+	struct ar_audience audience;
+	size_t count;
+
+	if (read_one(r, from->entry, &audience) != AR_OK ||
+	    ar_definition_dir(from->kind, from->entry.name, r->arena, list, &count, r->err) != AR_OK)
+		return AR_E_INVALID;
+	for (size_t i = 0; i < count; i++)
+		all[policy->definition_count++] =
+			(struct ar_definition_entry){ .of = list[i], .audience = audience };
+	return AR_OK;
+}
+
+static enum ar_status read_definitions(const struct reading *r, const struct ar_config *c,
+				       struct ar_policy *policy)
+{
+	size_t room = (c->skills_count + c->agents_count) * AR_DEFINITION_DIR_MAX + 1;
+	struct ar_definition_entry *all = ar_arena_alloc(r->arena, room * sizeof(*all));
+	enum ar_status rc = AR_OK;
+
+	policy->definitions = all;
+	policy->definition_count = 0;
+	for (size_t i = 0; rc == AR_OK && i < c->skills_count; i++) {
+		const struct ar_config_skills *s = &c->skills[i];
+		const struct entry e = { "skills", s->dir, &s->tenants, s->workspace };
+
+		rc = read_directory(r, &(struct directory){ e, AR_INSPECT_SKILL }, policy, all);
+	}
+	for (size_t i = 0; rc == AR_OK && i < c->agents_count; i++) {
+		const struct ar_config_agents *g = &c->agents[i];
+		const struct entry e = { "agents", g->dir, &g->tenants, g->workspace };
+
+		rc = read_directory(r, &(struct directory){ e, AR_INSPECT_AGENT }, policy, all);
+	}
+	return rc;
+}
+
 enum ar_status ar_host_audiences_read(const struct ar_config *c, struct ar_arena *a,
 				      struct ar_hook_rule *hooks, struct ar_policy *policy,
 				      const char **ret_list, struct ar_error *err)
@@ -108,5 +156,7 @@ enum ar_status ar_host_audiences_read(const struct ar_config *c, struct ar_arena
 	}
 	if (rc == AR_OK)
 		rc = read_tools(&r, c, policy);
+	if (rc == AR_OK)
+		rc = read_definitions(&r, c, policy);
 	return rc == AR_OK ? read_secrets(&r, c, policy) : rc;
 }

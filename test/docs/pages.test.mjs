@@ -53,7 +53,7 @@ test('network.md: the OpenAPI document, over the unix socket', async () => {
 /** What stands in the way of settings as they are written: addresses of others, programs from a registry, files of another machine. */
 const elsewhere = (text, folder) => text
 	.replace(/https:\/\/[a-z]+\.example\.(com|org)/g, 'http://127.0.0.1:1').replace('0.0.0.0:7717', '127.0.0.1:0').replace('command: npx', 'command: "true"')
-	.replace('/home/me/project', folder).replace('/srv/agentd-workspaces', join(folder, 'workspaces')).replaceAll('/etc/agentd/secrets', folder).replace('value: ...\n    commands', 'value: secret-of-deploy\n    commands').replace('value: ...', 'value: secret-of-service');
+	.replace('/home/me/project', folder).replace('/srv/agentd-workspaces', join(folder, 'workspaces')).replaceAll('/etc/agentd/secrets', folder).replaceAll(/\/etc\/agentd\/(skills|agents)/g, folder).replace('value: ...\n    commands', 'value: secret-of-deploy\n    commands').replace('value: ...', 'value: secret-of-service');
 
 test('every block of settings is taken', async (t) => {
 	for (const page of pages)

@@ -1,5 +1,5 @@
 /* The inspection port: says which files of a workspace change what agents do there, and brings the
- * instructions among them. Whether they are used is decided in the core.
+ * instructions, skills and agent definitions among them. Whether they are used is decided in the core.
  *
  * Contract: loop thread only. The caller owns the run and what it points to until on_done, which comes
  * exactly once, never before start() returns, and not later than AR_INSPECT_MS after it. */
@@ -10,14 +10,33 @@
 
 #include <stdint.h>
 
-#define AR_INSPECT_ITEMS_MAX 64
+#define AR_INSPECT_ITEMS_MAX 128
 #define AR_INSPECT_TEXT_MAX 65536 /* bytes of all instructions together */
+#define AR_INSPECT_DEFINITIONS_MAX (512 * 1024) /* bytes of the texts of all definitions together */
 #define AR_INSPECT_MS 2000 /* that a folder has to answer */
 
 enum ar_inspect_kind {
 	AR_INSPECT_INSTRUCTIONS = 1,
 	AR_INSPECT_MCP_SERVERS,
 	AR_INSPECT_SKILL,
+	AR_INSPECT_AGENT,
+};
+
+#define AR_DEFINITION_NAME_MAX 64 /* letters, digits, _ and -, as names of tools have */
+#define AR_DEFINITION_DESCRIPTION_MAX 1024
+#define AR_DEFINITION_WORD_MAX 128 /* of model, mode, and the name of a tool */
+#define AR_DEFINITION_PATH_MAX 4096
+#define AR_DEFINITION_TOOLS_MAX 64
+
+/* A skill or an agent definition: a Markdown file with front matter. What it asks for (tools, model, mode)
+ * are words of its author, and grant nothing. */
+struct ar_definition {
+	enum ar_inspect_kind kind; /* SKILL or AGENT */
+	struct ar_str name, description; /* one line each, no control characters */
+	struct ar_str path; /* of the file, from the folder */
+	struct ar_str text; /* what it says, without the front matter */
+	struct ar_texts tools; /* of an agent; no `at`: it names none */
+	struct ar_str model, mode; /* of an agent; each may be absent */
 };
 
 struct ar_inspect_item {
@@ -36,6 +55,9 @@ struct ar_inspected {
 	struct ar_str file; /* name of the files with instructions */
 	struct ar_str instructions; /* without secrets; absent: none, and `reason` says why */
 	struct ar_str reason;
+	const struct ar_definition
+		*definitions; /* that can be used, without secrets; no name of a kind twice */
+	size_t definition_count;
 };
 
 struct ar_inspect_run {

@@ -3,6 +3,7 @@
  * with one does not move to another node without waiting for it.
  *
  *   PLANNED -> LOADING -> RUNNING -> ENDED;  a cancel before RUNNING ends without a run. */
+#include "definition/definition.h"
 #include "engine_priv.h"
 #include "fault.h"
 #include "funnel.h"
@@ -35,6 +36,8 @@ struct ar_live_call {
 	uint64_t tells;
 	struct ar_hash args_hash;
 	struct ar_store_blobs_get args;
+	struct ar_hash skill_hash;
+	struct ar_store_blobs_get skill; /* of a call that reads one */
 	struct ar_tool_call call;
 	struct ar_tool_source *source;
 	struct ar_funnel funnel;
@@ -63,6 +66,7 @@ static void run_free(struct ar_live_call *r)
 	r->live->engine->counts.calls -= !outlives_us(r);
 	r->live->engine->load[r->live->partition].steps--;
 	ar_store_op_fini(&r->args.op);
+	ar_store_op_fini(&r->skill.op);
 	ar_funnel_fini(&r->funnel);
 	ar_arena_fini(&r->arena);
 	ar_free(r);
@@ -369,6 +373,73 @@ static void run_now(struct ar_live_call *r)
 		claim_process(r);
 }
 
+/* ---- a skill that is read ---- */
+
+static void on_skill(struct ar_store_op *op)
+{
+	struct ar_live_call *r = AR_CONTAINER_OF(op, struct ar_live_call, skill.op);
+
+	r->live->busy--;
+	if (r->live->engine->is_stopping)
+		return;
+	if (r->is_cancelled || r->is_late)
+		end_unbegun(r);
+	else if (op->status != AR_OK || ar_str_absent(r->skill.bytes[0]))
+		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_NOT_RUN,
+						     .category = AR_STR("content_unavailable"),
+						     .message = AR_STR("the skill cannot be read"),
+						     .retryable = op->status != AR_OK &&
+								  op->status != AR_E_CORRUPT });
+	else
+		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_OK, .text = r->skill.bytes[0] });
+}
+
+static struct ar_str wanted_skill(const struct ar_live_call *r)
+{
+	struct ar_str name = AR_STR_NONE;
+	struct ar_json v;
+
+	if (ar_json_parse(r->live->engine->json, r->args.bytes[0], &v, NULL) == AR_OK)
+		ar_json_str(ar_json_get(v, "name"), &name);
+	return name;
+}
+
+/* The text was stored with the fact that names the skill, or is one of the settings. */
+static void read_skill(struct ar_live_call *r)
+{
+	struct ar_engine *e = r->live->engine;
+	struct ar_str name = wanted_skill(r), session_key;
+	struct ar_skill skill;
+
+	r->started = e->o.clock->mono(e->o.clock);
+	if (!ar_session_skill(&r->live->state, e->o.policy, name, &skill)) {
+		run_end(r, &(struct ar_tool_result){
+				   .outcome = AR_TOOL_ERROR,
+				   .category = AR_STR("not_found"),
+				   .message = ar_arena_fmt(&r->arena, "there is no skill '%.*s'",
+							   AR_STR_ARG(ar_str_utf8_prefix(name, 64))),
+				   .advice = AR_STR("use the name of a skill that is listed") });
+		return;
+	}
+	if (ar_str_absent(skill.ref)) {
+		run_end(r, &(struct ar_tool_result){ .outcome = AR_TOOL_OK, .text = skill.text });
+		return;
+	}
+	ar_ref_parse(skill.ref, &session_key, &r->skill_hash);
+	r->skill = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_skill },
+						.hashes = &r->skill_hash,
+						.count = 1 };
+	r->live->busy++;
+	ar_store_submit(e->o.store, &r->skill.op);
+}
+
+static bool is_read_skill(const struct ar_live_call *r)
+{
+	const struct ar_tool *tool = ar_session_skill_tool(&r->live->state, r->live->engine->o.policy);
+
+	return tool && ar_str_eq(tool->name, r->tool);
+}
+
 static void on_args(struct ar_store_op *op)
 {
 	struct ar_live_call *r = AR_CONTAINER_OF(op, struct ar_live_call, args.op);
@@ -384,6 +455,8 @@ static void on_args(struct ar_store_op *op)
 						     .message = AR_STR("its arguments cannot be read"),
 						     .retryable = op->status != AR_OK &&
 								  op->status != AR_E_CORRUPT });
+	else if (is_read_skill(r))
+		read_skill(r);
 	else
 		run_now(r);
 }

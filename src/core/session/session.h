@@ -14,6 +14,7 @@
 #include "effect.h"
 #include "hash.h"
 #include "inputs.h"
+#include "inspect.h"
 #include "json.h"
 #include "permission/permission.h"
 #include "sandbox.h"
@@ -40,6 +41,13 @@ struct ar_tool_entry {
 	struct ar_str name; /* of the server, or of the tool itself */
 	enum ar_tool_owner owner; /* AR_TOOL_MCP: the server; AR_TOOL_CONNECTOR: the tool */
 	struct ar_audience audience;
+};
+
+/* A skill or an agent definition of the settings. */
+struct ar_definition_entry {
+	struct ar_definition of; /* inspect.h */
+	struct ar_audience
+		audience; /* without tenants: AR_TENANT_LOCAL, and all that share tools.workspace */
 };
 
 struct ar_hook_rule {
@@ -134,6 +142,8 @@ struct ar_policy {
 	const struct ar_audience *secrets; /* of command_secrets, in their order; the same */
 	size_t secret_count;
 	int64_t workspace_bytes; /* most space of the files of one workspace; 0: no limit */
+	const struct ar_definition_entry *definitions; /* of the settings, in their order */
+	size_t definition_count;
 };
 
 struct ar_content {

@@ -457,6 +457,8 @@ static const struct ar_field_desc session_fields[] = {
 	OBJECT(ar_session, bound, workspace_binding),
 	OBJECT(ar_session, files, session_files),
 	OBJECT(ar_session, instructions, workspace_instructions),
+	ITEMS(ar_session, skills, workspace_skill),
+	ITEMS(ar_session, agents, workspace_agent),
 	OBJECT(ar_session, own, workspace_record),
 	OBJECT(ar_session, own_worker, worker_record),
 	OBJECT(ar_session, worker, worker_observed),

@@ -163,6 +163,8 @@ struct ar_session {
 	const struct ar_shape_session_files *files; /* of a folder of its own; NULL: not needed so far */
 	const struct ar_shape_workspace_instructions
 		*instructions; /* of its workspace; NULL: none was looked at */
+	struct ar_shape_workspace_skill_list skills; /* of its workspace, as it was looked at last */
+	struct ar_shape_workspace_agent_list agents; /* the same */
 	const struct ar_shape_workspace_record *own; /* of the log of a workspace; NULL: a session */
 	const struct ar_shape_worker_record *own_worker; /* of the log of a worker; NULL: a session */
 	const struct ar_shape_worker_observed

@@ -96,6 +96,26 @@ void ar_codec_read_checkpoint_result(struct ar_wire_message *m, struct ar_arena 
 
 /* ---- inspections ---- */
 
+static void write_definition(struct ar_wire_writer *w, const struct ar_definition *of)
+{
+	ar_jw_open(&w->w);
+	ar_jw_mint(&w->w, "kind", of->kind);
+	ar_wire_add(w, "name", of->name);
+	ar_wire_add(w, "description", of->description);
+	ar_wire_add(w, "path", of->path);
+	ar_wire_add(w, "text", of->text);
+	ar_wire_add(w, "model", of->model);
+	ar_wire_add(w, "mode", of->mode);
+	if (of->tools.at) {
+		ar_jw_key(&w->w, "tools");
+		ar_jw_open_array(&w->w);
+		for (size_t i = 0; i < of->tools.count; i++)
+			ar_wire_add_piece(w, of->tools.at[i]);
+		ar_jw_close_array(&w->w);
+	}
+	ar_jw_close(&w->w);
+}
+
 void ar_codec_write_inspected(struct ar_wire_writer *w, const struct ar_inspected *found)
 {
 	ar_wire_add(w, "digest", found->digest);
@@ -114,18 +134,78 @@ void ar_codec_write_inspected(struct ar_wire_writer *w, const struct ar_inspecte
 		ar_jw_close(&w->w);
 	}
 	ar_jw_close_array(&w->w);
+	ar_jw_key(&w->w, "definitions");
+	ar_jw_open_array(&w->w);
+	for (size_t i = 0; i < found->definition_count; i++)
+		write_definition(w, &found->definitions[i]);
+	ar_jw_close_array(&w->w);
 }
 
 static void read_item(struct ar_wire_message *m, struct ar_json v, struct ar_inspect_item *ret)
 {
 	*ret = (struct ar_inspect_item){ .kind = (enum ar_inspect_kind)ar_wire_int(m, v, "kind",
 										   AR_INSPECT_INSTRUCTIONS,
-										   AR_INSPECT_SKILL),
+										   AR_INSPECT_AGENT),
 					 .path = ar_wire_text(m, v, "path"),
 					 .bytes = ar_wire_int(m, v, "fileBytes", 0, INT64_MAX),
 					 .digest = ar_wire_text(m, v, "digest"),
 					 .reason = ar_wire_text(m, v, "reason") };
 	m->is_broken |= ret->kind == 0 || ar_str_empty(ret->path);
+}
+
+static struct ar_texts read_tools(struct ar_wire_message *m, struct ar_json v, struct ar_arena *a)
+{
+	struct ar_json list = ar_wire_array(m, v, "tools", AR_DEFINITION_TOOLS_MAX);
+	size_t count = 0;
+	struct ar_str *tools;
+
+	if (ar_json_type(ar_json_get(v, "tools")) != AR_JSON_ARRAY)
+		return (struct ar_texts){ 0 };
+	tools = ar_arena_alloc(a, (ar_json_len(list) + 1) * sizeof(*tools));
+	for (struct ar_json_iter it = ar_json_iter(list); ar_json_next(&it); count++) {
+		tools[count] = ar_wire_piece(m, it.value);
+		m->is_broken |= !ar_str_is_line(tools[count], AR_DEFINITION_WORD_MAX);
+	}
+	return (struct ar_texts){ tools, count };
+}
+
+/* What the model is to read between other lines has to be one itself. */
+static bool is_line_or_absent(struct ar_str s)
+{
+	return ar_str_absent(s) || ar_str_is_line(s, AR_DEFINITION_WORD_MAX);
+}
+
+static void read_definition(struct ar_wire_message *m, struct ar_json v, struct ar_arena *a,
+			    struct ar_definition *ret)
+{
+	*ret = (struct ar_definition){
+		.kind = (enum ar_inspect_kind)ar_wire_int(m, v, "kind", AR_INSPECT_SKILL, AR_INSPECT_AGENT),
+		.name = ar_wire_text(m, v, "name"),
+		.description = ar_wire_text(m, v, "description"),
+		.path = ar_wire_text(m, v, "path"),
+		.text = ar_wire_text(m, v, "text"),
+		.model = ar_wire_text(m, v, "model"),
+		.mode = ar_wire_text(m, v, "mode"),
+		.tools = read_tools(m, v, a)
+	};
+	m->is_broken |= ret->kind == 0 || !ar_tool_is_name(ret->name) ||
+			!ar_str_is_line(ret->description, AR_DEFINITION_DESCRIPTION_MAX) ||
+			!ar_str_is_line(ret->path, AR_DEFINITION_PATH_MAX) || ar_str_absent(ret->text) ||
+			!is_line_or_absent(ret->model) || !is_line_or_absent(ret->mode);
+}
+
+static void read_definitions(struct ar_wire_message *m, struct ar_arena *a, struct ar_inspected *ret)
+{
+	struct ar_json items = ar_wire_array(m, m->head, "definitions", AR_INSPECT_ITEMS_MAX);
+	struct ar_definition *list = ar_arena_alloc(a, (ar_json_len(items) + 1) * sizeof(*list));
+	size_t bytes = 0;
+
+	for (struct ar_json_iter it = ar_json_iter(items); ar_json_next(&it) && !m->is_broken;) {
+		read_definition(m, it.value, a, &list[ret->definition_count]);
+		bytes += list[ret->definition_count++].text.len;
+	}
+	ret->definitions = list;
+	m->is_broken |= bytes > 2 * AR_INSPECT_DEFINITIONS_MAX; /* redaction may have made it longer */
 }
 
 void ar_codec_read_inspected(struct ar_wire_message *m, struct ar_arena *a, struct ar_inspected *ret)
@@ -140,5 +220,6 @@ void ar_codec_read_inspected(struct ar_wire_message *m, struct ar_arena *a, stru
 				      .items = list };
 	for (struct ar_json_iter it = ar_json_iter(items); ar_json_next(&it);)
 		read_item(m, it.value, &list[ret->count++]);
+	read_definitions(m, a, ret);
 	m->is_broken |= ret->instructions.len > AR_INSPECT_TEXT_MAX + 65536;
 }

@@ -7,19 +7,18 @@
 #include "io/descriptor.h"
 #include "mem.h"
 #include "secrets.h"
+#include "workspace/definition.h"
 #include "workspace/read_text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define LEVELS_MAX 8 /* above the folder, to the root of its repository */
-#define SKILLS_MAX 24 /* of one folder of skills */
+#define ENTRIES_MAX 24 /* of one folder of skills or agents */
 #define TICK_MS 100
 #define UNUSED "not_supported: this version does not use it"
 
@@ -38,6 +37,9 @@ struct look {
 	struct ar_buf text; /* of all instructions */
 	size_t texts; /* files in it */
 	const char *reason; /* why the nearest file is not used */
+	struct ar_definition definitions[AR_INSPECT_ITEMS_MAX];
+	size_t definition_count;
+	size_t definition_bytes; /* of their texts */
 	bool is_read; /* the folder could be opened */
 };
 
@@ -172,42 +174,57 @@ static void add_all_instructions(struct look *l, int folder, uid_t owner)
 	}
 }
 
-/* ---- skills ---- */
+/* ---- skills and agents ---- */
 
-static int by_name(const void *a, const void *b)
+static bool has_definition(const struct look *l, const struct ar_definition *d)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	for (size_t i = 0; i < l->definition_count; i++) {
+		if (l->definitions[i].kind == d->kind && ar_str_eq(l->definitions[i].name, d->name))
+			return true;
+	}
+	return false;
 }
 
-/* Names of entries, sorted, at most SKILLS_MAX of them in the order of the folder. */
-static size_t names_in(int fd, struct ar_arena *a, const char *ret[SKILLS_MAX])
+/* NULL: it is used. */
+static const char *add_definition(struct look *l, const struct ar_inspect_item *item, struct ar_str file)
 {
-	DIR *dir = fdopendir(fd);
-	const struct dirent *entry;
-	size_t count = 0;
+	struct ar_definition *d = &l->definitions[l->definition_count];
+	const char *reason = ar_definition_read(item->kind, item->path, file, &l->arena, d);
 
-	if (!dir) {
-		ar_fd_close(&fd);
-		return 0;
-	}
-	while (count < SKILLS_MAX && (entry = readdir(dir))) {
-		if (entry->d_name[0] != '.' && ar_str_is_text(ar_str_from(entry->d_name)))
-			ret[count++] = ar_arena_str(a, ar_str_from(entry->d_name)).p;
-	}
-	closedir(dir);
-	qsort(ret, count, sizeof(*ret), by_name);
-	return count;
+	if (reason)
+		return reason;
+	if (has_definition(l, d))
+		return "duplicate: another one before it has its name";
+	if (l->definition_bytes + d->text.len > AR_INSPECT_DEFINITIONS_MAX)
+		return "too_large: 512 KiB is allowed for all of them";
+	l->definition_bytes += d->text.len;
+	l->definition_count++;
+	return NULL;
 }
 
-static void add_skills(struct look *l, int folder, const char *path)
+static void add_definition_file(struct look *l, int folder, enum ar_inspect_kind kind, const char *path)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf bytes = { 0 };
+	struct ar_inspect_item *item = add_file(l, folder, kind, path, &bytes);
+
+	if (item && ar_str_absent(item->reason))
+		item->reason = ar_str_from(add_definition(l, item, ar_buf_str(&bytes)));
+}
+
+/* At most ENTRIES_MAX of them, in the order of the folder. */
+static void add_definitions(struct look *l, int folder, enum ar_inspect_kind kind, const char *path)
 {
 	int fd = ar_beneath_open(folder, path, O_RDONLY | O_DIRECTORY, false);
-	const char *names[SKILLS_MAX];
-	size_t count = fd < 0 ? 0 : names_in(fd, &l->arena, names);
+	const char *names[ENTRIES_MAX];
+	size_t count = fd < 0 ? 0 : ar_definition_names(fd, &l->arena, names, ENTRIES_MAX);
 
-	for (size_t i = 0; i < count; i++)
-		add_unused(l, folder, AR_INSPECT_SKILL,
-			   ar_arena_fmt(&l->arena, "%s/%s/SKILL.md", path, names[i]).p);
+	for (size_t i = 0; i < count; i++) {
+		const char *file = kind == AR_INSPECT_SKILL ? "/SKILL.md" : "";
+
+		if (ar_definition_is_file(kind, names[i]))
+			add_definition_file(l, folder, kind,
+					    ar_arena_fmt(&l->arena, "%s/%s%s", path, names[i], file).p);
+	}
 }
 
 /* ---- the thread ---- */
@@ -224,8 +241,10 @@ static void work(uv_work_t *w)
 	if (*l->owner->file)
 		add_all_instructions(l, fd, st.st_uid);
 	add_unused(l, fd, AR_INSPECT_MCP_SERVERS, ".mcp.json");
-	add_skills(l, fd, ".agents/skills");
-	add_skills(l, fd, ".claude/skills");
+	add_definitions(l, fd, AR_INSPECT_SKILL, ".agents/skills");
+	add_definitions(l, fd, AR_INSPECT_SKILL, ".claude/skills");
+	add_definitions(l, fd, AR_INSPECT_AGENT, ".agents/agents");
+	add_definitions(l, fd, AR_INSPECT_AGENT, ".claude/agents");
 }
 
 /* ---- the answer ---- */
@@ -249,6 +268,24 @@ static const char *why_no_instructions(const struct look *l)
 			       : "off: context.instructions is empty";
 }
 
+static struct ar_str mask(struct look *l, struct ar_str text)
+{
+	if (ar_str_absent(text))
+		return text;
+	return ar_secrets_mask(l->owner->redactor, ar_arena_str(&l->arena, text).p, &l->arena);
+}
+
+/* The thread must not: the redactor is the loop's. */
+static void mask_definitions(struct look *l)
+{
+	for (size_t i = 0; i < l->definition_count; i++) {
+		struct ar_definition *d = &l->definitions[i];
+
+		d->description = ar_str_utf8_prefix(mask(l, d->description), AR_DEFINITION_DESCRIPTION_MAX);
+		d->text = mask(l, d->text);
+	}
+}
+
 static void answer(struct look *l, const char *failure)
 {
 	struct ar_inspect_run *run = l->run;
@@ -260,6 +297,9 @@ static void answer(struct look *l, const char *failure)
 		found.items = l->items;
 		found.count = l->count;
 		found.digest = digest_of_items(l);
+		mask_definitions(l);
+		found.definitions = l->definitions;
+		found.definition_count = l->definition_count;
 	}
 	if (!failure && l->texts > 0) {
 		ar_buf_addc(&l->text, 0);

@@ -1,6 +1,6 @@
 /* The inspection port by reading the folder itself (read_text.h): instruction files of the folder and of
- * those above it in the same repository, nearest first; .mcp.json; skills. File systems are asked on
- * another thread; everything else is the loop thread's. */
+ * those above it in the same repository, nearest first; .mcp.json; skills; agent definitions. File systems
+ * are asked on another thread; everything else is the loop thread's. */
 #ifndef AR_HOST_WORKSPACE_INSPECTOR_H
 #define AR_HOST_WORKSPACE_INSPECTOR_H
 

@@ -118,6 +118,18 @@ static void test_utf8(void **state AR_UNUSED)
 		assert_int_equal(ar_str_is_utf8(ar_str_from(utf8[i].text)), utf8[i].ok);
 }
 
+static void test_lines(void **state AR_UNUSED)
+{
+	assert_true(ar_str_is_line(AR_STR("a b \xc3\xa4"), 6));
+	assert_false(ar_str_is_line(AR_STR("a b \xc3\xa4"), 5));
+	assert_false(ar_str_is_line(AR_STR(""), 5));
+	assert_false(ar_str_is_line(AR_STR_NONE, 5));
+	assert_false(ar_str_is_line(AR_STR("a\n"), 5));
+	assert_false(ar_str_is_line(AR_STR("\x1b[2J"), 5));
+	assert_false(ar_str_is_line(AR_STR("a\x7f"), 5));
+	assert_false(ar_str_is_line(AR_STR("\xff"), 5));
+}
+
 static void test_utf8_prefix(void **state AR_UNUSED)
 {
 	struct ar_str s = AR_STR("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z");
@@ -138,6 +150,7 @@ int main(void)
 		cmocka_unit_test(test_trim),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_utf8),
+		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_utf8_prefix),
 	};
 

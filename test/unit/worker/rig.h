@@ -73,6 +73,8 @@ struct fake_ports {
 	struct ar_map begins; /* how often each call began, by its id */
 	struct ar_arena arena;
 	struct ar_inspect_run *inspecting;
+	const struct ar_definition *definitions; /* that an inspection finds */
+	size_t definition_count;
 	size_t begun, forgotten, launched;
 };
 

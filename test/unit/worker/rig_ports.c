@@ -380,7 +380,9 @@ bool fake_step(struct fake_ports *f)
 		f->inspecting = NULL;
 		run->on_done(run, &(struct ar_inspected){ .file = AR_STR("AGENTS.md"),
 							  .digest = AR_STR("sha256:0"),
-							  .instructions = AR_STR("be kind") });
+							  .instructions = AR_STR("be kind"),
+							  .definitions = f->definitions,
+							  .definition_count = f->definition_count });
 		return true;
 	}
 	return step_calls(f);

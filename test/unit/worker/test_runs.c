@@ -44,6 +44,19 @@ static void on_inspected(struct ar_inspect_run *run, const struct ar_inspected *
 	snprintf(s->text, sizeof(s->text), "%.*s", AR_STR_ARG(text));
 }
 
+static void on_definitions(struct ar_inspect_run *run, const struct ar_inspected *found)
+{
+	struct seen *s = AR_CONTAINER_OF(run, struct seen, look);
+	const struct ar_definition *of = found->definitions;
+
+	s->done++;
+	s->status = ar_str_absent(found->digest) ? AR_E_UNAVAILABLE : AR_OK;
+	if (found->definition_count == 2)
+		snprintf(s->text, sizeof(s->text), "%.*s|%.*s|%.*s|%zu|%.*s|%d", AR_STR_ARG(of[0].name),
+			 AR_STR_ARG(of[0].text), AR_STR_ARG(of[1].tools.at[0]), of[1].tools.count,
+			 AR_STR_ARG(of[1].mode), of[0].tools.at != NULL);
+}
+
 static void on_folder(struct ar_worker_folder *f)
 {
 	struct seen *s = AR_CONTAINER_OF(f, struct seen, folder);
@@ -146,6 +159,41 @@ static void folders_and_inspections(void **state)
 	ar_arena_fini(&a);
 }
 
+/* Skills and agents come over as they are; a worker cannot send what no file could have brought. */
+static void definitions_are_checked(void **state)
+{
+	struct rig *r = connected(state);
+	const struct ar_worker_ports *front = ar_worker_set_ports(r->set);
+	struct ar_definition list[] = { { .kind = AR_INSPECT_SKILL,
+					  .name = AR_STR("tea"),
+					  .description = AR_STR("d"),
+					  .path = AR_STR("p"),
+					  .text = AR_STR("boil") },
+					{ .kind = AR_INSPECT_AGENT,
+					  .name = AR_STR("rev"),
+					  .description = AR_STR("d"),
+					  .path = AR_STR("p"),
+					  .text = AR_STR(""),
+					  .tools = AR_TEXTS(AR_STR("look"), AR_STR("x")),
+					  .mode = AR_STR("plan") } };
+	struct seen s = {
+		.look = { .folder = AR_STR("/files/w"), .worker = WORKER, .on_done = on_definitions }
+	};
+
+	r->there.definitions = list;
+	r->there.definition_count = 2;
+	front->inspector->v->start(front->inspector, &s.look);
+	rig_run(r);
+	assert_int_equal(s.status, AR_OK);
+	assert_string_equal(s.text, "tea|boil|look|2|plan|0");
+	list[0].name = AR_STR("a\nb");
+	front->inspector->v->start(front->inspector, &s.look);
+	rig_run(r);
+	rig_wait(r, 3000);
+	assert_int_equal(s.done, 2);
+	assert_int_equal(s.status, AR_E_UNAVAILABLE);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_open, rig_close)
 
 int main(void)
@@ -154,6 +202,7 @@ int main(void)
 		TEST(checkpoints_run_there),
 		TEST(a_checkpoint_ends_at_its_deadline),
 		TEST(folders_and_inspections),
+		TEST(definitions_are_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2306,7 +2306,7 @@ export interface InspectWorkspaceResult {
   workspaceId: string;
   /** Whether it is trusted. */
   trust: WorkspaceTrust;
-  /** The files; at most 64. */
+  /** The files; at most 128. */
   items: WorkspaceItem[];
   /** Digest of them, for update_workspace. */
   itemsDigest: string;

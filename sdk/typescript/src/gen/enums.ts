@@ -1028,6 +1028,42 @@ export interface WorkspaceInstructions {
   [extra: string]: unknown;
 }
 
+/** A skill that a session has from its workspace. */
+export interface WorkspaceSkill {
+  /** Its name. */
+  name: string;
+  /** When to use it. */
+  description: string;
+  /** Its file, from the root of the workspace. */
+  path: string;
+  /** The text that read_skill returns. */
+  ref: string;
+  /** Its size. */
+  bytes: number;
+  [extra: string]: unknown;
+}
+
+/** An agent definition that a session has from its workspace. */
+export interface WorkspaceAgent {
+  /** Its name. */
+  name: string;
+  /** What it is for. */
+  description: string;
+  /** Its file, from the root of the workspace. */
+  path: string;
+  /** Names of the tools that it asks for; without it, all. */
+  tools?: string[];
+  /** Model that it asks for. */
+  model?: string;
+  /** Permission mode that it asks for. */
+  mode?: string;
+  /** Its instructions. */
+  ref: string;
+  /** Their size. */
+  bytes: number;
+  [extra: string]: unknown;
+}
+
 /** A checkpoint: a state of the files of a workspace. */
 export interface CheckpointRecord {
   /** The checkpoint. */
@@ -2012,7 +2048,7 @@ export type WorkspaceTrust = "untrusted" | "trusted";
 export type WorkspaceIsolation = "shared" | "copy" | "empty" | "worktree" | "overlay";
 
 /** What a file of a workspace is for. */
-export type WorkspaceItemKind = "instructions" | "mcp_servers" | "skill";
+export type WorkspaceItemKind = "instructions" | "mcp_servers" | "skill" | "agent";
 
 /** Whether a worker is reached: connected; stale: silent, its lease has not ended; lost: its lease ended while it had calls; away: not connected. */
 export type WorkerReach = "away" | "connected" | "stale" | "lost" | "unknown";

@@ -52,6 +52,7 @@ static const int kinds[] = {
 	[AR_INSPECT_INSTRUCTIONS] = AR_WORKSPACE_ITEM_KIND_INSTRUCTIONS,
 	[AR_INSPECT_MCP_SERVERS] = AR_WORKSPACE_ITEM_KIND_MCP_SERVERS,
 	[AR_INSPECT_SKILL] = AR_WORKSPACE_ITEM_KIND_SKILL,
+	[AR_INSPECT_AGENT] = AR_WORKSPACE_ITEM_KIND_AGENT,
 };
 
 static struct ar_shape_workspace_item_list items_of(struct ar_call *c, const struct ar_inspected *found)

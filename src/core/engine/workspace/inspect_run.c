@@ -36,7 +36,26 @@ static void end_delivered(struct ar_delivery *d)
 	look_free(AR_CONTAINER_OF(d, struct ar_live_inspect, ended));
 }
 
-/* The items are for callers of inspect_workspace: the session uses the text. */
+static const struct ar_definition *keep_definitions(struct ar_arena *a, const struct ar_inspected *found)
+{
+	struct ar_definition *list = ar_arena_alloc(a, (found->definition_count + 1) * sizeof(*list));
+
+	for (size_t i = 0; i < found->definition_count; i++) {
+		const struct ar_definition *of = &found->definitions[i];
+
+		list[i] = (struct ar_definition){ .kind = of->kind,
+						  .name = ar_arena_str(a, of->name),
+						  .description = ar_arena_str(a, of->description),
+						  .path = ar_arena_str(a, of->path),
+						  .text = ar_arena_str(a, of->text),
+						  .tools = ar_arena_texts(a, of->tools),
+						  .model = ar_arena_str(a, of->model),
+						  .mode = ar_arena_str(a, of->mode) };
+	}
+	return list;
+}
+
+/* The items are for callers of inspect_workspace: the session uses the texts. */
 static void on_done(struct ar_inspect_run *r, const struct ar_inspected *found)
 {
 	struct ar_live_inspect *i = AR_CONTAINER_OF(r, struct ar_live_inspect, run);
@@ -47,7 +66,9 @@ static void on_done(struct ar_inspect_run *r, const struct ar_inspected *found)
 	i->found = (struct ar_inspected){ .digest = ar_arena_str(&i->arena, found->digest),
 					  .file = ar_arena_str(&i->arena, found->file),
 					  .instructions = ar_arena_str(&i->arena, found->instructions),
-					  .reason = ar_arena_str(&i->arena, found->reason) };
+					  .reason = ar_arena_str(&i->arena, found->reason),
+					  .definitions = keep_definitions(&i->arena, found),
+					  .definition_count = found->definition_count };
 	i->ended.over = end_delivered;
 	i->ended.request.input = (struct ar_input){ .kind = AR_IN_INSPECTED,
 						    .inspected = { .turn = i->turn, .found = &i->found } };

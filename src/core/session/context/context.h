@@ -27,9 +27,9 @@ struct ar_selection {
 	size_t skipped; /* older ones that neither go along nor are in the summary */
 	size_t first_new; /* index of the first that the thread's last manifest does not name */
 	int64_t tokens; /* of the whole conversation, estimated: what is skipped counts too */
-	/* Refs of the operator's prompt and of the workspace's instructions, each may be absent: for
-	 * ar_conversation_resolve() to fill. */
-	struct ar_str system[2];
+	/* Refs of the operator's prompt, of the workspace's instructions and of the list of skills, each may
+	 * be absent: for ar_conversation_resolve() to fill. */
+	struct ar_str system[3];
 };
 
 /* Tokens of a text of so many bytes, estimated: a quarter of them, and what frames a message. */
@@ -81,7 +81,7 @@ struct ar_str ar_conversation_baseline(struct ar_conversation *c);
 /* Says what the request is made of, once per turn and again when it changed. The contents behind
  * the refs are stored then. */
 int64_t ar_decide_instruction_bytes(
-	const struct ar_decision *d); /* of the workspace's files; 0: none, or not for this tenant */
+	const struct ar_decision *d); /* of the workspace's files and the list of skills; 0: there are none */
 void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, struct ar_selection *s);
 
 /* What a context.resolved says without its estimate, in short: two of the same are the same context. */

@@ -2,9 +2,10 @@
  * stayed out and why (context.resolved). Once per turn, and again only when it changed. Pure;
  * the instruction file was read by the host, those of a workspace are known by its facts. */
 #include "context/context.h"
+#include "definition/definition.h"
 #include "identity.h"
 
-#define OMISSIONS_MAX 3 /* kinds of them */
+#define OMISSIONS_MAX 5 /* kinds of them */
 
 /* The instruction file is one of tools.workspace: it says nothing about other folders. */
 static bool has_host_instructions(const struct ar_decision *d)
@@ -12,7 +13,8 @@ static bool has_host_instructions(const struct ar_decision *d)
 	return !d->session->bound && ar_decide_is_admitted(d);
 }
 
-static struct ar_shape_omission_list omissions_of(struct ar_conversation *c, const struct ar_selection *s)
+static struct ar_shape_omission_list omissions_of(struct ar_conversation *c, const struct ar_selection *s,
+						  int64_t skills_left_out)
 {
 	struct ar_decision *d = c->d;
 	const struct ar_policy *policy = d->input->policy;
@@ -40,6 +42,12 @@ static struct ar_shape_omission_list omissions_of(struct ar_conversation *c, con
 	if (!ar_str_absent(policy->instructions_trouble) && has_host_instructions(d))
 		list[n++] = (struct ar_shape_omission){ .ref = policy->instructions_file,
 							.reason = policy->instructions_trouble };
+	if (skills_left_out > 0)
+		list[n++] = (struct ar_shape_omission){
+			.ref = AR_STR("skills"),
+			.reason = AR_STR("too_many: they can be read by name, and are not listed"),
+			.count = AR_OPT_INT(skills_left_out)
+		};
 	return (struct ar_shape_omission_list){ list, n };
 }
 
@@ -123,16 +131,20 @@ static struct ar_str host_instructions(const struct ar_decision *d)
 
 int64_t ar_decide_instruction_bytes(const struct ar_decision *d)
 {
-	return d->session->instructions ? d->session->instructions->bytes : (int64_t)host_instructions(d).len;
+	int64_t left_out;
+	struct ar_str skills = ar_skills_text(d->session, d->input->policy, d->arena, &left_out);
+
+	return (int64_t)skills.len + (d->session->instructions ? d->session->instructions->bytes
+							       : (int64_t)host_instructions(d).len);
 }
 
 void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, struct ar_selection *s)
 {
 	struct ar_decision *d = c->d;
 	const struct ar_policy *policy = d->input->policy;
-	struct ar_str instructions = host_instructions(d);
+	struct ar_str instructions = host_instructions(d), skills, digest;
 	struct ar_ev_context_resolved fact;
-	struct ar_str digest;
+	int64_t skills_left_out;
 
 	if (!ar_str_empty(policy->system_prompt))
 		s->system[0] = ar_decide_ref(d, policy->system_prompt);
@@ -140,15 +152,19 @@ void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, st
 		s->system[1] = d->session->instructions->ref; /* stored with the fact that names it */
 	else if (!ar_str_empty(instructions))
 		s->system[1] = ar_decide_ref(d, instructions);
+	skills = ar_skills_text(d->session, policy, d->arena, &skills_left_out);
+	if (!ar_str_absent(skills))
+		s->system[2] = ar_decide_ref(d, skills);
 	fact = (struct ar_ev_context_resolved){ .workspace_refs = workspace_refs(d),
 						.policy_facts = policy_facts(c, turn),
 						.instruction_refs = instruction_refs(d, s),
-						.omissions = omissions_of(c, s),
+						.omissions = omissions_of(c, s, skills_left_out),
 						.token_estimate = AR_OPT_INT(s->tokens) };
 	digest = ar_context_digest(d->arena, d->session->session_key, &fact);
 	if (ar_str_eq(digest, turn->resolved))
 		return;
 	store(d, policy->system_prompt);
 	store(d, instructions);
+	store(d, skills);
 	ar_turn_emit(d, turn, AR_EV_CONTEXT_RESOLVED, &fact);
 }

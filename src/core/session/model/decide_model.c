@@ -67,7 +67,8 @@ static void ask_for_answer(struct ar_conversation *c, struct ar_turn *turn, int6
 					    .attempt = attempt,
 					    .choice = *choice,
 					    .options = ar_decide_options_json(d, ar_turn_options(turn)) };
-	struct ar_context_entry *messages = ar_arena_room(d->arena, (s.count + 2) * sizeof(*messages));
+	struct ar_context_entry *messages =
+		ar_arena_room(d->arena, (s.count + AR_ARRAY_LEN(s.system)) * sizeof(*messages));
 
 	ar_conversation_resolve(c, turn, &s);
 	for (size_t i = 0; i < AR_ARRAY_LEN(s.system); i++) {

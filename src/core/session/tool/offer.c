@@ -3,6 +3,7 @@
  * runs itself. Pure. */
 #include "tool/calls.h"
 #include "decide.h"
+#include "definition/definition.h"
 #include "schema.h"
 
 #define CLIENT_TOOLS_MAX 128
@@ -103,11 +104,15 @@ struct ar_offers ar_offers_of(struct ar_decision *d, const struct ar_turn *turn)
 	const struct ar_inventory *inv = all ? all : &nothing;
 	const struct ar_shape_offered_tool_list *tools = &ar_turn_options(turn)->tools;
 	struct ar_offers o = { ar_arena_alloc(d->arena, (inv->count + tools->count + 1) * sizeof(*o.at)), 0 };
+	const struct ar_tool *skills = ar_session_skill_tool(d->session, d->input->policy);
 	bool is_restricted = restricts(tools);
 
+	if (skills && (!is_restricted || is_wanted(tools, skills->name)))
+		o.at[o.count++] = skills;
 	for (size_t i = 0; i < inv->count; i++) {
 		if (ar_decide_may_use(d, inv->tools[i]) &&
-		    (!is_restricted || is_wanted(tools, inv->tools[i]->name)))
+		    (!is_restricted || is_wanted(tools, inv->tools[i]->name)) &&
+		    !(skills && ar_str_eq(skills->name, inv->tools[i]->name)))
 			o.at[o.count++] = inv->tools[i];
 	}
 	for (size_t i = 0; i < tools->count; i++) {

@@ -1,5 +1,6 @@
 /* What the files of a trusted workspace bring: looked at before the first request of each turn, a fact if it
  * changed, and part of the request. */
+#include "definition/definition.h"
 #include "desk.h"
 #include "inspect.h"
 #include "tenant.h"
@@ -169,6 +170,121 @@ static void an_interrupt_does_not_wait_for_the_look(void **state)
 	desk_expect(d, "");
 }
 
+static const struct ar_definition tea = { .kind = AR_INSPECT_SKILL,
+					  .name = AR_STR("tea"),
+					  .description = AR_STR("Make tea."),
+					  .path = AR_STR(".agents/skills/tea/SKILL.md"),
+					  .text = AR_STR("Boil water.") };
+
+static void bring_definitions(struct desk *d, const struct ar_definition *list, size_t count)
+{
+	bring_to(d, desk_active(d)->id,
+		 (struct ar_inspected){ .digest = AR_STR("sha256:1"),
+					.file = AR_STR("AGENTS.md"),
+					.reason = AR_STR("not_found: none"),
+					.definitions = list,
+					.definition_count = count });
+}
+
+/* What a snapshot of the session brings back. */
+static void expect_restored(struct desk *d, const char *skill_name, const char *agent_name)
+{
+	struct ar_json_parser *parser = ar_json_parser_new();
+	struct ar_agent_definition agent;
+	struct ar_buf text = { 0 };
+	struct ar_session again;
+	struct ar_skill skill;
+	struct ar_json v;
+
+	ar_session_snapshot(&d->session, &text);
+	ar_session_init(&again, d->session.session_key, d->json);
+	assert_int_equal(ar_json_parse(parser, ar_buf_str(&text), &v, &d->err), AR_OK);
+	assert_int_equal(ar_session_restore(&again, v, &d->err), AR_OK);
+	assert_true(ar_session_skill(&again, &d->policy, ar_str_from(skill_name), &skill));
+	assert_true(ar_str_is(skill.description, "Make tea.") && !ar_str_absent(skill.ref));
+	assert_true(ar_session_agent(&again, &d->policy, ar_str_from(agent_name), &agent));
+	assert_true(ar_str_is(agent.mode, "plan") && agent.tools.count == 1);
+	ar_session_fini(&again);
+	ar_json_parser_free(parser);
+	ar_buf_fini(&text);
+}
+
+static void skills_and_agents_are_facts_when_they_change(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_definition both[] = { tea,
+					      { .kind = AR_INSPECT_AGENT,
+						.name = AR_STR("reviewer"),
+						.description = AR_STR("Reviews."),
+						.path = AR_STR(".agents/agents/reviewer.md"),
+						.text = AR_STR("You review."),
+						.tools = AR_TEXTS(AR_STR("read_file")),
+						.mode = AR_STR("plan") } };
+	struct ar_definition other = tea;
+	struct ar_agent_definition agent;
+	struct ar_skill skill;
+
+	create_trusted(d);
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	bring_definitions(d, both, 2);
+	desk_expect_payload(d, AR_EV_WORKSPACE_INSPECTED, "\"skills\":[{\"name\":\"tea\"");
+	desk_expect_payload(d, AR_EV_WORKSPACE_INSPECTED, "\"tools\":[\"read_file\"],\"mode\":\"plan\"");
+	assert_true(ar_session_skill(&d->session, &d->policy, AR_STR("tea"), &skill));
+	assert_false(ar_session_skill(&d->session, &d->policy, AR_STR("reviewer"), &skill));
+	assert_true(ar_session_agent(&d->session, &d->policy, AR_STR("reviewer"), &agent));
+	assert_true(ar_str_is(agent.mode, "plan") && agent.tools.count == 1 && !ar_str_absent(agent.ref));
+	assert_non_null(ar_session_skill_tool(&d->session, &d->policy));
+	expect_restored(d, "tea", "reviewer");
+	assert_int_equal(desk_answer(d, "done"), AR_OK);
+	assert_int_equal(desk_submit(d, "b"), AR_OK);
+	bring_definitions(d, both, 2);
+	assert_false(has_fact(d));
+	assert_int_equal(desk_answer(d, "done"), AR_OK);
+	assert_int_equal(desk_submit(d, "c"), AR_OK);
+	other.text = AR_STR("Boil milk.");
+	bring_definitions(d, &other, 1);
+	assert_true(has_fact(d));
+	assert_false(ar_session_agent(&d->session, &d->policy, AR_STR("reviewer"), &agent));
+	assert_int_equal(desk_answer(d, "done"), AR_OK);
+	assert_int_equal(desk_submit(d, "d"), AR_OK);
+	bring_definitions(d, NULL, 0);
+	assert_true(has_fact(d));
+	assert_null(ar_session_skill_tool(&d->session, &d->policy));
+}
+
+/* Those of the settings come first, for whom they are, and cannot be replaced. */
+static void definitions_of_the_settings(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_str tenants[] = { AR_STR("acme") };
+	const struct ar_definition_entry entries[] = {
+		{ .of = { .kind = AR_INSPECT_SKILL,
+			  .name = AR_STR("tea"),
+			  .description = AR_STR("Of acme."),
+			  .text = AR_STR("acme") },
+		  .audience = { .tenants = { tenants, 1 } } },
+		{ .of = { .kind = AR_INSPECT_SKILL,
+			  .name = AR_STR("tea"),
+			  .description = AR_STR("Of the house."),
+			  .text = AR_STR("house") } },
+	};
+	struct ar_skill skill;
+	struct ar_str text;
+	int64_t left_out;
+
+	d->policy.definitions = entries;
+	d->policy.definition_count = 2;
+	create_trusted(d);
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	bring_definitions(d, &tea, 1);
+	assert_true(ar_session_skill(&d->session, &d->policy, AR_STR("tea"), &skill));
+	assert_true(ar_str_is(skill.text, "house") && ar_str_absent(skill.ref));
+	text = ar_skills_text(&d->session, &d->policy, &d->arena, &left_out);
+	assert_non_null(strstr(text.p, "- tea: Of the house.\n"));
+	assert_null(strstr(text.p, "acme"));
+	assert_null(strstr(text.p, "Make tea."));
+}
+
 /* Nobody looks any more after a restart: it is done again. */
 static void recovery_looks_again(void **state)
 {
@@ -194,6 +310,8 @@ int main(void)
 		T(a_late_answer_is_ignored),
 		T(an_interrupt_does_not_wait_for_the_look),
 		T(recovery_looks_again),
+		T(skills_and_agents_are_facts_when_they_change),
+		T(definitions_of_the_settings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
