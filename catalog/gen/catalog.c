@@ -650,8 +650,14 @@ static const struct ar_field_desc ar_shape_run_metadata_fields[] = {
 	  "Process that it is about.", NULL },
 	{ "recordSeq", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_run_metadata, record_seq), NULL, { 0, false },
 	  "Number of the record of its host.", NULL },
+	{ "subagentIds", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_run_metadata, subagent_ids), NULL, { 0, false },
+	  "waiting_subagents: the children.", NULL },
+	{ "waitsForAny", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_run_metadata, waits_for_any), NULL, { 0, false },
+	  "waiting_subagents: the first end is enough.", NULL },
+	{ "until", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_run_metadata, until), NULL, { 0, false },
+	  "waiting_subagents: when the wait ends.", NULL },
 };
-const struct ar_struct_desc ar_shape_run_metadata_desc = { ar_shape_run_metadata_fields, 14, sizeof(struct ar_shape_run_metadata), NULL, 0, true, offsetof(struct ar_shape_run_metadata, extra_), 0 };
+const struct ar_struct_desc ar_shape_run_metadata_desc = { ar_shape_run_metadata_fields, 17, sizeof(struct ar_shape_run_metadata), NULL, 0, true, offsetof(struct ar_shape_run_metadata, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_requested_call_fields[] = {
 	{ "toolCallId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_requested_call, tool_call_id), NULL, { 0, false },
@@ -687,7 +693,7 @@ static const struct ar_field_desc ar_shape_tool_record_fields[] = {
 	{ "policy", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_tool_record, policy), NULL, { 0, false },
 	  "Decision of the policy about a call without arguments.", NULL },
 	{ "runtimeOwner", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_tool_record, runtime_owner), NULL, { 0, false },
-	  "Where it runs: local, mcp_server, hosted_connector or client.", NULL },
+	  "Where it runs: local, mcp_server, hosted_connector, client or subagent.", NULL },
 	{ "metadata", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_tool_record, metadata), NULL, { 0, false },
 	  "Where it comes from.", &ar_shape_tool_metadata_desc },
 	{ "isReadOnly", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_tool_record, is_read_only), NULL, { 0, false },
@@ -1062,6 +1068,14 @@ static const struct ar_field_desc ar_shape_isolation_fields[] = {
 	  "Rule for memory.", NULL },
 };
 const struct ar_struct_desc ar_shape_isolation_desc = { ar_shape_isolation_fields, 6, sizeof(struct ar_shape_isolation), NULL, 0, true, offsetof(struct ar_shape_isolation, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_model_policy_fields[] = {
+	{ "inherit", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_model_policy, inherit), NULL, { 0, false },
+	  "True: only the model of its parent.", NULL },
+	{ "model", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_model_policy, model), NULL, { 0, false },
+	  "The model; absent: as for turns that name none.", NULL },
+};
+const struct ar_struct_desc ar_shape_model_policy_desc = { ar_shape_model_policy_fields, 2, sizeof(struct ar_shape_model_policy), NULL, 0, true, offsetof(struct ar_shape_model_policy, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_job_counts_fields[] = {
 	{ "pending", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_job_counts, pending), NULL, { 0, false },
@@ -1500,8 +1514,10 @@ static const struct ar_field_desc ar_shape_subagent_end_fields[] = {
 	  "Its status.", NULL },
 	{ "resultRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_subagent_end, result_ref), NULL, { 0, false },
 	  "Where its result is stored.", NULL },
+	{ "error", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_end, error), NULL, { 0, false },
+	  "Why it failed.", &ar_shape_failure_desc },
 };
-const struct ar_struct_desc ar_shape_subagent_end_desc = { ar_shape_subagent_end_fields, 3, sizeof(struct ar_shape_subagent_end), NULL, 0, true, offsetof(struct ar_shape_subagent_end, extra_), 0 };
+const struct ar_struct_desc ar_shape_subagent_end_desc = { ar_shape_subagent_end_fields, 4, sizeof(struct ar_shape_subagent_end), NULL, 0, true, offsetof(struct ar_shape_subagent_end, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_act_fields[] = {
 	{ "toolName", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_act, tool_name), NULL, { 0, false },
@@ -1625,6 +1641,16 @@ static const struct ar_field_desc ar_shape_process_recovery_fields[] = {
 };
 const struct ar_struct_desc ar_shape_process_recovery_desc = { ar_shape_process_recovery_fields, 4, sizeof(struct ar_shape_process_recovery), NULL, 0, true, offsetof(struct ar_shape_process_recovery, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_subagent_spent_fields[] = {
+	{ "tokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_spent, tokens), NULL, { 0, false },
+	  "Tokens, sent and received.", NULL },
+	{ "toolCalls", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_spent, tool_calls), NULL, { 0, false },
+	  "Tool calls that began.", NULL },
+	{ "costNano", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_spent, cost_nano), NULL, { 0, false },
+	  "Money, in billionths.", NULL },
+};
+const struct ar_struct_desc ar_shape_subagent_spent_desc = { ar_shape_subagent_spent_fields, 3, sizeof(struct ar_shape_subagent_spent), NULL, 0, true, offsetof(struct ar_shape_subagent_spent, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_subagent_record_fields[] = {
 	{ "subagentId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, subagent_id), NULL, { 0, false },
 	  "The child.", NULL },
@@ -1634,20 +1660,54 @@ static const struct ar_field_desc ar_shape_subagent_record_fields[] = {
 	  "Thread of the parent.", NULL },
 	{ "parentTurnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, parent_turn_id), NULL, { 0, false },
 	  "Turn of the parent.", NULL },
+	{ "parentId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, parent_id), NULL, { 0, false },
+	  "Child agent that spawned it; absent when none did.", NULL },
+	{ "toolCallId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, tool_call_id), NULL, { 0, false },
+	  "Tool call that spawned it; absent when a command did.", NULL },
+	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, task_id), NULL, { 0, false },
+	  "Task that it works for.", NULL },
 	{ "childThreadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, child_thread_id), NULL, { 0, false },
 	  "Thread of the child.", NULL },
+	{ "depth", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_record, depth), NULL, { 0, false },
+	  "1 for a child of a turn that is no child's.", NULL },
 	{ "role", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_subagent_record, role), NULL, { 0, false },
 	  "Role of the child, for display.", NULL },
 	{ "nickname", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_subagent_record, nickname), NULL, { 0, false },
 	  "Name to show.", NULL },
+	{ "definition", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_subagent_record, definition), NULL, { 0, false },
+	  "Agent definition that it was made from.", NULL },
 	{ "isolation", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, isolation), NULL, { 0, false },
 	  "Shared with the parent.", &ar_shape_isolation_desc },
+	{ "modelPolicy", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, model_policy), NULL, { 0, false },
+	  "Models it may use.", &ar_shape_model_policy_desc },
+	{ "options", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, options), NULL, { 0, false },
+	  "Options that its turns run with.", &ar_shape_turn_options_desc },
+	{ "budget", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, budget), NULL, { 0, false },
+	  "What it may use of the budget of its parent.", &ar_shape_turn_budget_desc },
+	{ "spent", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, spent), NULL, { 0, false },
+	  "What it used.", &ar_shape_subagent_spent_desc },
 	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_subagent_record, status), NULL, { 0, false },
 	  "Its status.", NULL },
+	{ "statusReason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_subagent_record, status_reason), NULL, { 0, false },
+	  "Why.", NULL },
+	{ "statusDetail", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_subagent_record, status_detail), NULL, { 0, false },
+	  "The exact status, such as lost or closing.", NULL },
+	{ "machineState", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_record, machine_state), NULL, { 0, false },
+	  "State of its machine.", NULL },
 	{ "lastMessageRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_subagent_record, last_message_ref), NULL, { 0, false },
 	  "Its latest message.", NULL },
+	{ "resultRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_subagent_record, result_ref), NULL, { 0, false },
+	  "Where its result is stored.", NULL },
+	{ "summary", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_subagent_record, summary), NULL, { 0, false },
+	  "Beginning of its result.", NULL },
+	{ "error", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, error), NULL, { 0, false },
+	  "Why it failed.", &ar_shape_failure_desc },
+	{ "createdAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_record, created_at), NULL, { 0, false },
+	  "When it was spawned.", NULL },
+	{ "updatedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_record, updated_at), NULL, { 0, false },
+	  "When its status changed last.", NULL },
 };
-const struct ar_struct_desc ar_shape_subagent_record_desc = { ar_shape_subagent_record_fields, 10, sizeof(struct ar_shape_subagent_record), NULL, 0, true, offsetof(struct ar_shape_subagent_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_subagent_record_desc = { ar_shape_subagent_record_fields, 27, sizeof(struct ar_shape_subagent_record), NULL, 0, true, offsetof(struct ar_shape_subagent_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_job_summary_fields[] = {
 	{ "jobId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_job_summary, job_id), NULL, { 0, false },
@@ -2737,7 +2797,7 @@ static const struct ar_field_desc ar_ev_tool_started_fields[] = {
 	{ "providerCallId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_tool_started, provider_call_id), NULL, { 0, false },
 	  "Id of the call at the provider.", NULL },
 	{ "runtimeOwner", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_tool_started, runtime_owner), NULL, { 0, false },
-	  "Where it runs: local, mcp_server, hosted_connector or client.", NULL },
+	  "Where it runs: local, mcp_server, hosted_connector, client or subagent.", NULL },
 	{ "isIdempotent", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_tool_started, is_idempotent), NULL, { 0, false },
 	  "True when running it again with the same arguments changes nothing further.", NULL },
 	{ "attempt", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_tool_started, attempt), NULL, { 0, false },
@@ -3605,9 +3665,23 @@ static const struct ar_field_desc ar_ev_subagent_spawned_fields[] = {
 	{ "isolation", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_subagent_spawned, isolation), NULL, { 0, false },
 	  "Shared with the parent: prompt, workspace, worktree, tool, permission, memory.", &ar_shape_isolation_desc },
 	{ "modelPolicy", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_subagent_spawned, model_policy), NULL, { 0, false },
-	  "Models it may use.", NULL },
+	  "Models it may use.", &ar_shape_model_policy_desc },
 	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_subagent_spawned, status), NULL, { 0, false },
 	  "Its status.", NULL },
+	{ "parentId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_subagent_spawned, parent_id), NULL, { 0, false },
+	  "Child agent that spawned it; absent when none did.", NULL },
+	{ "toolCallId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_subagent_spawned, tool_call_id), NULL, { 0, false },
+	  "Tool call that spawned it; absent when a command did.", NULL },
+	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_subagent_spawned, task_id), NULL, { 0, false },
+	  "Task that it works for.", NULL },
+	{ "depth", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_subagent_spawned, depth), NULL, { 0, false },
+	  "1 for a child of a turn that is no child's.", NULL },
+	{ "definition", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_ev_subagent_spawned, definition), NULL, { 0, false },
+	  "Agent definition that it was made from.", NULL },
+	{ "options", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_subagent_spawned, options), NULL, { 0, false },
+	  "Options that its turns run with: tools, mode, sandbox, model.", &ar_shape_turn_options_desc },
+	{ "budget", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_subagent_spawned, budget), NULL, { 0, false },
+	  "What it may use of the budget of its parent; absent: what that has left.", &ar_shape_turn_budget_desc },
 };
 
 static const struct ar_field_desc ar_ev_subagent_status_fields[] = {
@@ -3628,6 +3702,8 @@ static const struct ar_field_desc ar_ev_subagent_input_fields[] = {
 	  "Its kind.", NULL },
 	{ "from", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_subagent_input, from), NULL, { 0, false },
 	  "Who sent it.", &ar_shape_party_desc },
+	{ "childTurnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_subagent_input, child_turn_id), NULL, { 0, false },
+	  "Turn of the child that it became.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_subagent_completed_fields[] = {
@@ -3651,8 +3727,8 @@ static const struct ar_field_desc ar_ev_subagent_closed_fields[] = {
 	  "Who closed it.", NULL },
 	{ "reason", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_ev_subagent_closed, reason), NULL, { 0, false },
 	  "Why.", NULL },
-	{ "resourcesReleased", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_subagent_closed, resources_released), NULL, { 0, false },
-	  "Released resources.", NULL },
+	{ "resourcesReleased", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_subagent_closed, resources_released), NULL, { 0, false },
+	  "Ids of what ended with it: turns, processes, children.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_subagent_output_fields[] = {
@@ -4965,7 +5041,7 @@ static const struct ar_field_desc ar_cmd_spawn_subagent_in_fields[] = {
 	{ "isolation", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_spawn_subagent_in, isolation), NULL, { 0, false },
 	  "Shared with the parent.", &ar_shape_isolation_desc },
 	{ "modelPolicy", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_spawn_subagent_in, model_policy), NULL, { 0, false },
-	  "Models it may use.", NULL },
+	  "Models it may use.", &ar_shape_model_policy_desc },
 	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_spawn_subagent_in, task_id), NULL, { 0, false },
 	  "Task it works on.", NULL },
 	{ "budget", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_spawn_subagent_in, budget), NULL, { 0, false },
@@ -5009,8 +5085,8 @@ static const struct ar_field_desc ar_cmd_wait_subagents_in_fields[] = {
 	  "The children.", NULL },
 	{ "mode", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_wait_subagents_in, mode), &ar_wait_subagents_mode_desc, { 0, false },
 	  "Whether the first end or all ends are awaited.", NULL },
-	{ "timeoutMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_wait_subagents_in, timeout_ms), NULL, { 0, false },
-	  "Longest wait.", NULL },
+	{ "timeoutMs", AR_F_INT, false, false, false, 0, 600000, offsetof(struct ar_cmd_wait_subagents_in, timeout_ms), NULL, { 0, false },
+	  "Longest wait; 30 seconds when it is absent.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_wait_subagents_out_fields[] = {
@@ -5046,7 +5122,7 @@ static const struct ar_field_desc ar_cmd_close_subagent_in_fields[] = {
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_close_subagent_in, reason), NULL, { 0, false },
 	  "Why.", NULL },
 	{ "force", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_close_subagent_in, force), NULL, { 0, false },
-	  "Also interrupts its running turn.", NULL },
+	  "Kills its processes at once instead of asking them to end first.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_close_subagent_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
@@ -5303,12 +5379,20 @@ static const struct ar_field_desc ar_cmd_list_subagents_in_fields[] = {
 	  "How deep to look.", NULL },
 	{ "status", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_subagents_in, status), NULL, { 0, false },
 	  "Only children of this status.", NULL },
+	{ "limit", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_list_subagents_in, limit), NULL, { 0, false },
+	  "Most children in the answer.", NULL },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_subagents_in, cursor), NULL, { 0, false },
+	  "nextCursor of the page before.", NULL },
 };
 static const uint64_t ar_cmd_list_subagents_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 | UINT64_C(1) << 2 };
 
 static const struct ar_field_desc ar_cmd_list_subagents_out_fields[] = {
 	{ "subagents", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_subagents_out, subagents), NULL, { 0, false },
-	  "Each with its parent, thread and status.", &ar_shape_subagent_record_desc },
+	  "Each with its parent, thread and status; oldest first.", &ar_shape_subagent_record_desc },
+	{ "nextCursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_subagents_out, next_cursor), NULL, { 0, false },
+	  "There when more children follow.", NULL },
+	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_list_subagents_out, as_of_sequence), NULL, { 0, false },
+	  "Sequence up to which the answer is valid.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_create_job_in_fields[] = {
@@ -6719,6 +6803,7 @@ static const struct ar_transition ar_subagent_transitions[] = {
 	{ AR_EV_SUBAGENT_STATUS, AR_SUBAGENT_FAILED, AR_SUBAGENT_ACTIVE },
 	{ AR_EV_SUBAGENT_INPUT, AR_SUBAGENT_ACTIVE, AR_SUBAGENT_ACTIVE },
 	{ AR_EV_SUBAGENT_INPUT, AR_SUBAGENT_COMPLETED, AR_SUBAGENT_ACTIVE },
+	{ AR_EV_SUBAGENT_INPUT, AR_SUBAGENT_FAILED, AR_SUBAGENT_ACTIVE },
 	{ AR_EV_SUBAGENT_OUTPUT, AR_SUBAGENT_ACTIVE, AR_SUBAGENT_ACTIVE },
 	{ AR_EV_SUBAGENT_COMPLETED, AR_SUBAGENT_ACTIVE, AR_SUBAGENT_COMPLETED },
 	{ AR_EV_SUBAGENT_FAILED, AR_SUBAGENT_ACTIVE, AR_SUBAGENT_FAILED },
@@ -7106,7 +7191,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_SUBAGENT_SPAWNED] = { AR_EV_SUBAGENT_SPAWNED, "subagent.spawned", "subagent",
 	  "A child agent got its own thread. Thread and turn of the envelope are the parent's.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_SUBAGENT | 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_subagent_spawned_fields, 9, sizeof(struct ar_ev_subagent_spawned), NULL, 0, false, 0, 0 } },
+	  { ar_ev_subagent_spawned_fields, 16, sizeof(struct ar_ev_subagent_spawned), NULL, 0, false, 0, 0 } },
 	[AR_EV_SUBAGENT_STATUS] = { AR_EV_SUBAGENT_STATUS, "subagent.status", "subagent",
 	  "The state of a child agent changed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_SUBAGENT, 0, NULL,
@@ -7114,7 +7199,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_SUBAGENT_INPUT] = { AR_EV_SUBAGENT_INPUT, "subagent.input", "subagent",
 	  "The parent sent input to a child agent.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_SUBAGENT | 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_subagent_input_fields, 3, sizeof(struct ar_ev_subagent_input), NULL, 0, false, 0, 0 } },
+	  { ar_ev_subagent_input_fields, 4, sizeof(struct ar_ev_subagent_input), NULL, 0, false, 0, 0 } },
 	[AR_EV_SUBAGENT_COMPLETED] = { AR_EV_SUBAGENT_COMPLETED, "subagent.completed", "subagent",
 	  "A child agent reached a good end.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_SUBAGENT, 0, NULL,
@@ -7540,23 +7625,23 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_TOOL_CATALOG_RESOLVED }, 1, 200, "/v1/sessions/{sessionId}/tools", "spec+contract" },
 	[AR_CMD_SPAWN_SUBAGENT] = { AR_CMD_SPAWN_SUBAGENT, "spawn_subagent",
 	  "Start a child agent in a new thread.",
-	  true, false, true, 1u << 1, "submit", { ar_cmd_spawn_subagent_in_fields, 13, sizeof(struct ar_cmd_spawn_subagent_in), ar_cmd_spawn_subagent_in_oneofs, 1, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_spawn_subagent_in_fields, 13, sizeof(struct ar_cmd_spawn_subagent_in), ar_cmd_spawn_subagent_in_oneofs, 1, false, 0, 0 },
 	  { ar_cmd_spawn_subagent_out_fields, 3, sizeof(struct ar_cmd_spawn_subagent_out), NULL, 0, false, 0, 0 },
-	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
-	    { NULL, 0 }, { NULL, 0 } }, "subagentId",
-	  (const uint16_t[]){ AR_ERR_PARENT_NOT_FOUND, AR_ERR_PARENT_CANCELLING, AR_ERR_DEPTH_LIMIT, AR_ERR_FANOUT_LIMIT, AR_ERR_BUDGET_EXCEEDED, AR_ERR_ISOLATION_UNSUPPORTED }, 6,
+	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
+	    { "idempotencyKey", offsetof(struct ar_cmd_spawn_subagent_in, idempotency_key) }, { "subagentId", offsetof(struct ar_cmd_spawn_subagent_in, subagent_id) } }, "subagentId",
+	  (const uint16_t[]){ AR_ERR_PARENT_NOT_FOUND, AR_ERR_PARENT_CANCELLING, AR_ERR_DEPTH_LIMIT, AR_ERR_FANOUT_LIMIT, AR_ERR_BUDGET_EXCEEDED, AR_ERR_ISOLATION_UNSUPPORTED, AR_ERR_POLICY_DENIED, AR_ERR_ID_CONFLICT, AR_ERR_TASK_NOT_FOUND }, 9,
 	  (const uint16_t[]){ AR_EV_THREAD_STARTED, AR_EV_SUBAGENT_SPAWNED, AR_EV_TASK_DELEGATED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_SUBAGENT_INPUT }, 5, 200, NULL, "spec+contract" },
 	[AR_CMD_SEND_SUBAGENT_INPUT] = { AR_CMD_SEND_SUBAGENT_INPUT, "send_subagent_input",
 	  "Send input to a child agent.",
-	  true, false, true, 1u << 1, "submit", { ar_cmd_send_subagent_input_in_fields, 4, sizeof(struct ar_cmd_send_subagent_input_in), NULL, 0, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_send_subagent_input_in_fields, 4, sizeof(struct ar_cmd_send_subagent_input_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_send_subagent_input_out_fields, 3, sizeof(struct ar_cmd_send_subagent_input_out), NULL, 0, false, 0, 0 },
-	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
-	    { NULL, 0 }, { NULL, 0 } }, "turnId",
+	  { AR_TARGET_SUBAGENT, 1, { offsetof(struct ar_cmd_send_subagent_input_in, subagent_id) }, AR_ERR_SUBAGENT_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_send_subagent_input_in, idempotency_key) }, { "turnId", offsetof(struct ar_cmd_send_subagent_input_in, turn_id) } }, "turnId",
 	  (const uint16_t[]){ AR_ERR_SUBAGENT_NOT_FOUND, AR_ERR_SUBAGENT_CLOSED, AR_ERR_BUSY_REJECTED }, 3,
 	  (const uint16_t[]){ AR_EV_SUBAGENT_INPUT, AR_EV_TURN_SUBMITTED, AR_EV_QUEUE_CHANGED }, 3, 200, NULL, "spec+contract" },
 	[AR_CMD_WAIT_SUBAGENTS] = { AR_CMD_WAIT_SUBAGENTS, "wait_subagents",
 	  "Wait until one or all of some child agents end; nothing changes by waiting.",
-	  false, false, false, 1u << 0, "read", { ar_cmd_wait_subagents_in_fields, 3, sizeof(struct ar_cmd_wait_subagents_in), NULL, 0, false, 0, 0 },
+	  false, true, false, 1u << 0, "read", { ar_cmd_wait_subagents_in_fields, 3, sizeof(struct ar_cmd_wait_subagents_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_wait_subagents_out_fields, 2, sizeof(struct ar_cmd_wait_subagents_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
@@ -7564,18 +7649,18 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  NULL, 0, 200, NULL, "spec+contract" },
 	[AR_CMD_RESUME_SUBAGENT] = { AR_CMD_RESUME_SUBAGENT, "resume_subagent",
 	  "Continue a child agent.",
-	  true, false, true, 1u << 1, "submit", { ar_cmd_resume_subagent_in_fields, 4, sizeof(struct ar_cmd_resume_subagent_in), NULL, 0, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_resume_subagent_in_fields, 4, sizeof(struct ar_cmd_resume_subagent_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_resume_subagent_out_fields, 3, sizeof(struct ar_cmd_resume_subagent_out), NULL, 0, false, 0, 0 },
-	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
-	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  { AR_TARGET_SUBAGENT, 1, { offsetof(struct ar_cmd_resume_subagent_in, subagent_id) }, AR_ERR_SUBAGENT_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_resume_subagent_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SUBAGENT_NOT_FOUND, AR_ERR_SUBAGENT_CLOSED, AR_ERR_UNRECOVERABLE }, 3,
-	  (const uint16_t[]){ AR_EV_SUBAGENT_STATUS, AR_EV_HISTORY_RECONSTRUCTED, AR_EV_TURN_SUBMITTED }, 3, 200, NULL, "spec only" },
+	  (const uint16_t[]){ AR_EV_SUBAGENT_STATUS, AR_EV_HISTORY_RECONSTRUCTED, AR_EV_SUBAGENT_INPUT, AR_EV_TURN_SUBMITTED }, 4, 200, NULL, "spec only" },
 	[AR_CMD_CLOSE_SUBAGENT] = { AR_CMD_CLOSE_SUBAGENT, "close_subagent",
 	  "End a child agent and release its resources.",
-	  true, false, true, 1u << 1, "submit", { ar_cmd_close_subagent_in_fields, 4, sizeof(struct ar_cmd_close_subagent_in), NULL, 0, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_close_subagent_in_fields, 4, sizeof(struct ar_cmd_close_subagent_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_close_subagent_out_fields, 2, sizeof(struct ar_cmd_close_subagent_out), NULL, 0, false, 0, 0 },
-	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
-	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  { AR_TARGET_SUBAGENT, 1, { offsetof(struct ar_cmd_close_subagent_in, subagent_id) }, AR_ERR_SUBAGENT_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_close_subagent_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SUBAGENT_NOT_FOUND }, 1,
 	  (const uint16_t[]){ AR_EV_TURN_FAILED, AR_EV_PROCESS_TERMINATED, AR_EV_SUBAGENT_CLOSED }, 3, 200, NULL, "spec+contract" },
 	[AR_CMD_EXPORT_EVIDENCE] = { AR_CMD_EXPORT_EVIDENCE, "export_evidence",
@@ -7644,8 +7729,8 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_PROCESS_TERMINATED }, 1, 200, NULL, "spec+contract" },
 	[AR_CMD_LIST_SUBAGENTS] = { AR_CMD_LIST_SUBAGENTS, "list_subagents",
 	  "Show child agents and their threads as a graph.",
-	  false, false, false, 1u << 0, "read", { ar_cmd_list_subagents_in_fields, 5, sizeof(struct ar_cmd_list_subagents_in), ar_cmd_list_subagents_in_oneofs, 1, false, 0, 0 },
-	  { ar_cmd_list_subagents_out_fields, 1, sizeof(struct ar_cmd_list_subagents_out), NULL, 0, false, 0, 0 },
+	  false, true, false, 1u << 0, "read", { ar_cmd_list_subagents_in_fields, 7, sizeof(struct ar_cmd_list_subagents_in), ar_cmd_list_subagents_in_oneofs, 1, false, 0, 0 },
+	  { ar_cmd_list_subagents_out_fields, 3, sizeof(struct ar_cmd_list_subagents_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND }, 1,
@@ -8438,7 +8523,7 @@ const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {
 	  ar_job_transitions, 11 },
 	[AR_MACHINE_SUBAGENT] = { "subagent", "A child agent.",
 	  ar_subagent_states, 5, UINT64_C(1) << AR_SUBAGENT_CLOSED,
-	  ar_subagent_transitions, 12 },
+	  ar_subagent_transitions, 13 },
 	[AR_MACHINE_CHANNEL] = { "channel", "A connected peer.",
 	  ar_channel_states, 3, 0,
 	  ar_channel_transitions, 10 },

@@ -305,6 +305,7 @@ enum ar_target_kind {
 	AR_TARGET_OWN = 6,
 	AR_TARGET_WORKSPACE = 7,
 	AR_TARGET_WORKER = 8,
+	AR_TARGET_SUBAGENT = 9,
 };
 
 /* Writes that the core of a session decides: X(id, name). */
@@ -327,6 +328,10 @@ enum ar_target_kind {
 	X(RESPOND_ACTION, respond_action) \
 	X(REMOVE_QUEUED_TURN, remove_queued_turn) \
 	X(PROMOTE_QUEUED_TURN, promote_queued_turn) \
+	X(SPAWN_SUBAGENT, spawn_subagent) \
+	X(SEND_SUBAGENT_INPUT, send_subagent_input) \
+	X(RESUME_SUBAGENT, resume_subagent) \
+	X(CLOSE_SUBAGENT, close_subagent) \
 	X(EVALUATE_PERMISSION, evaluate_permission) \
 	X(RESOLVE_PERMISSION, resolve_permission) \
 	X(WRITE_PROCESS_STDIN, write_process_stdin) \
@@ -360,6 +365,7 @@ enum ar_target_kind {
 #define AR_OWN_TARGETS(X) \
 	X(SUBMIT_TURN, submit_turn) \
 	X(CREATE_TASK, create_task) \
+	X(SPAWN_SUBAGENT, spawn_subagent) \
 	X(EVALUATE_PERMISSION, evaluate_permission) \
 	X(RECONNECT_CHANNEL, reconnect_channel) \
 	X(ACK_EVENTS, ack_events) \
@@ -2106,6 +2112,9 @@ struct ar_shape_run_metadata { /* run_metadata */
 	struct ar_shape_sight_list seen; /* array? */
 	struct ar_str process_id; /* string? */
 	struct ar_opt_int record_seq; /* int? */
+	struct ar_texts subagent_ids; /* array? */
+	struct ar_opt_bool waits_for_any; /* bool? */
+	ar_usec until; /* time? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -2557,6 +2566,17 @@ struct ar_shape_isolation_list {
 	size_t count;
 };
 
+struct ar_shape_model_policy { /* model_policy */
+	struct ar_opt_bool inherit; /* bool? */
+	struct ar_str model; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_model_policy_list {
+	const struct ar_shape_model_policy *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_job_counts { /* job_counts */
 	struct ar_opt_int pending; /* int? */
 	struct ar_opt_int running; /* int? */
@@ -2944,6 +2964,7 @@ struct ar_shape_subagent_end { /* subagent_end */
 	struct ar_str subagent_id; /* string */
 	struct ar_str status; /* string */
 	struct ar_str result_ref; /* ref? */
+	const struct ar_shape_failure *error; /* object? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -3069,17 +3090,46 @@ struct ar_shape_process_recovery_list {
 	size_t count;
 };
 
+struct ar_shape_subagent_spent { /* subagent_spent */
+	struct ar_opt_int tokens; /* int? */
+	struct ar_opt_int tool_calls; /* int? */
+	struct ar_opt_int cost_nano; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_subagent_spent_list {
+	const struct ar_shape_subagent_spent *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_subagent_record { /* subagent_record */
 	struct ar_str subagent_id; /* string */
 	struct ar_str parent_session_id; /* string? */
 	struct ar_str parent_thread_id; /* string? */
 	struct ar_str parent_turn_id; /* string? */
+	struct ar_str parent_id; /* string? */
+	struct ar_str tool_call_id; /* string? */
+	struct ar_str task_id; /* string? */
 	struct ar_str child_thread_id; /* string? */
+	struct ar_opt_int depth; /* int? */
 	struct ar_str role; /* string? */
 	struct ar_str nickname; /* string? */
+	struct ar_str definition; /* string? */
 	const struct ar_shape_isolation *isolation; /* object? */
+	const struct ar_shape_model_policy *model_policy; /* object? */
+	const struct ar_shape_turn_options *options; /* object? */
+	const struct ar_shape_turn_budget *budget; /* object? */
+	const struct ar_shape_subagent_spent *spent; /* object? */
 	struct ar_str status; /* string */
+	struct ar_str status_reason; /* string? */
+	struct ar_str status_detail; /* string? */
+	struct ar_opt_int machine_state; /* int? */
 	struct ar_str last_message_ref; /* ref? */
+	struct ar_str result_ref; /* ref? */
+	struct ar_str summary; /* string? */
+	const struct ar_shape_failure *error; /* object? */
+	ar_usec created_at; /* time? */
+	ar_usec updated_at; /* time? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -4392,8 +4442,15 @@ struct ar_ev_subagent_spawned { /* subagent.spawned */
 	struct ar_str role; /* string */
 	struct ar_str nickname; /* string */
 	const struct ar_shape_isolation *isolation; /* object */
-	struct ar_str model_policy; /* object */
+	const struct ar_shape_model_policy *model_policy; /* object */
 	struct ar_str status; /* string */
+	struct ar_str parent_id; /* string? */
+	struct ar_str tool_call_id; /* string? */
+	struct ar_str task_id; /* string? */
+	struct ar_opt_int depth; /* int? */
+	struct ar_str definition; /* string? */
+	const struct ar_shape_turn_options *options; /* object? */
+	const struct ar_shape_turn_budget *budget; /* object? */
 };
 
 struct ar_ev_subagent_status { /* subagent.status */
@@ -4407,6 +4464,7 @@ struct ar_ev_subagent_input { /* subagent.input */
 	struct ar_str input_ref; /* ref */
 	int input_kind; /* enum */
 	const struct ar_shape_party *from; /* object */
+	struct ar_str child_turn_id; /* string? */
 };
 
 struct ar_ev_subagent_completed { /* subagent.completed */
@@ -4423,7 +4481,7 @@ struct ar_ev_subagent_failed { /* subagent.failed */
 struct ar_ev_subagent_closed { /* subagent.closed */
 	int closed_by; /* enum */
 	struct ar_str reason; /* string */
-	struct ar_str resources_released; /* array? */
+	struct ar_texts resources_released; /* array? */
 };
 
 struct ar_ev_subagent_output { /* subagent.output */
@@ -5229,7 +5287,7 @@ struct ar_cmd_spawn_subagent_in { /* spawn_subagent, input */
 	struct ar_str role; /* string? */
 	struct ar_str nickname; /* string? */
 	const struct ar_shape_isolation *isolation; /* object? */
-	struct ar_str model_policy; /* object? */
+	const struct ar_shape_model_policy *model_policy; /* object? */
 	struct ar_str task_id; /* string? */
 	const struct ar_shape_turn_budget *budget; /* object? */
 	struct ar_str idempotency_key; /* string? */
@@ -5434,10 +5492,14 @@ struct ar_cmd_list_subagents_in { /* list_subagents, input */
 	struct ar_str subagent_id; /* string? */
 	int depth; /* enum? */
 	struct ar_str status; /* string? */
+	struct ar_opt_int limit; /* int? */
+	struct ar_str cursor; /* string? */
 };
 
 struct ar_cmd_list_subagents_out { /* list_subagents, result */
 	struct ar_shape_subagent_record_list subagents; /* array */
+	struct ar_str next_cursor; /* string? */
+	struct ar_opt_int as_of_sequence; /* int? */
 };
 
 struct ar_cmd_create_job_in { /* create_job, input */
@@ -6442,6 +6504,7 @@ extern const struct ar_struct_desc ar_shape_limit_scope_desc;
 extern const struct ar_struct_desc ar_shape_cost_basis_desc;
 extern const struct ar_struct_desc ar_shape_rate_limit_desc;
 extern const struct ar_struct_desc ar_shape_isolation_desc;
+extern const struct ar_struct_desc ar_shape_model_policy_desc;
 extern const struct ar_struct_desc ar_shape_job_counts_desc;
 extern const struct ar_struct_desc ar_shape_channel_gap_desc;
 extern const struct ar_struct_desc ar_shape_requesting_peer_desc;
@@ -6475,6 +6538,7 @@ extern const struct ar_struct_desc ar_shape_process_limits_desc;
 extern const struct ar_struct_desc ar_shape_process_record_desc;
 extern const struct ar_struct_desc ar_shape_recovered_process_desc;
 extern const struct ar_struct_desc ar_shape_process_recovery_desc;
+extern const struct ar_struct_desc ar_shape_subagent_spent_desc;
 extern const struct ar_struct_desc ar_shape_subagent_record_desc;
 extern const struct ar_struct_desc ar_shape_job_summary_desc;
 extern const struct ar_struct_desc ar_shape_job_item_desc;

@@ -388,6 +388,13 @@ struct ar_config_guard {
 	int64_t repeats;
 };
 
+struct ar_config_subagents {
+	bool tools;
+	int64_t max_depth;
+	int64_t max_children;
+	int64_t max_running;
+};
+
 /* One entry of tenants. */
 struct ar_config_tenants {
 	const char *name;
@@ -546,6 +553,7 @@ struct ar_config {
 	struct ar_config_turn turn;
 	struct ar_config_budget budget;
 	struct ar_config_guard guard;
+	struct ar_config_subagents subagents;
 	struct ar_config_tenants *tenants;
 	size_t tenants_count;
 	struct ar_config_models *models;

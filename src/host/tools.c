@@ -1,6 +1,7 @@
 /* See tools.h. */
 #include "tools.h"
 
+#include "agent_tools.h"
 #include "sandbox_open.h"
 #include "exec_tools.h"
 #include "hash.h"
@@ -112,6 +113,8 @@ void ar_tools_offer(struct ar_tools *ret, const struct ar_config *c, struct ar_t
 								    .timeout_ms = c->process.timeout_ms,
 								    .max_ms = c->process.max_ms }));
 	}
+	if (c->subagents.tools)
+		ar_toolbox_add(ret->box, ar_agent_tools_new());
 	ar_mcp_tools_add(ret->loop, c, ret->policy->workspace, ret->box, &ret->open_servers);
 	ar_toolbox_on_change(ret->box, refresh, ret);
 	refresh(ret);

@@ -20,7 +20,7 @@ const NAMED = {
 };
 const INNER = { processId: 'proc', toolCallId: 'tool', subagentId: 'sub', channelId: 'chan', jobId: 'job', jobItemId: 'item', runId: 'run', evidenceId: 'ev', trialId: 'trial', checkpointId: 'cp', from: 'cp', to: 'cp' };
 // Ids that the caller gives to something new, and what such commands refuse when they are minted ones.
-const CHOSEN = { create_session: ['workspaceId'], submit_turn: ['turnId', 'taskId', 'channelId'], create_task: ['taskId'], start_task: ['runId'], retry_task: ['runId'] };
+const CHOSEN = { create_session: ['workspaceId'], submit_turn: ['turnId', 'taskId', 'channelId'], create_task: ['taskId'], start_task: ['runId'], retry_task: ['runId'], spawn_subagent: ['subagentId'], send_subagent_input: ['turnId'] };
 
 function idFor(command, name, ids) {
 	if (CHOSEN[command]?.includes(name)) return undefined;
@@ -47,6 +47,7 @@ function inputsFor({ name, input }, ids) {
 		if (free && !choices.some((k) => base[k] !== undefined || idFor(name, k, ids))) base[free] = valueFor(input.properties[free]);
 	}
 	if (name === 'submit_turn') base.text = 'x';
+	if (name === 'wait_subagents') base.subagentIds = [`sub_${ids.core}_1`];
 	if (name === 'create_workspace') base.idempotencyKey = 'wall'; // so that two answers are one
 	if (name === 'create_worker') base.labels = { x: 1 }; // makes none: no two are alike
 	if (name === 'set_policy') Object.assign(base, { scope: 'session', scopeId: ids.sessionId, rules: [] });

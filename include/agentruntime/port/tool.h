@@ -19,6 +19,7 @@ enum ar_tool_owner {
 	AR_TOOL_MCP, /* a server that speaks MCP */
 	AR_TOOL_CONNECTOR, /* a service called over HTTP */
 	AR_TOOL_CLIENT, /* the client that submitted the turn: the runtime waits for report_tool_result */
+	AR_TOOL_SUBAGENT, /* the session itself, which has children: start() is not called */
 };
 
 /* What it touches, as bits. */

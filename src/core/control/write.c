@@ -149,6 +149,17 @@ static enum ar_status session_key_of_task(const struct ar_target_desc *how, stru
 	return ar_refuse(err, how->error, "there is no task '%.*s'", AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
 }
 
+/* The same of a child agent. */
+static enum ar_status session_key_of_subagent(const struct ar_target_desc *how, struct ar_str id,
+					      struct target *t, struct ar_error *err)
+{
+	t->session_key = ar_id_owner(id);
+	if (!ar_str_absent(t->session_key) && ar_str_starts(id, AR_STR("sub_")))
+		return AR_OK;
+	return ar_refuse(err, how->error, "there is no subagent '%.*s'",
+			 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
+}
+
 typedef enum ar_status session_key_fn(const struct ar_target_desc *how, struct ar_str id, struct target *t,
 				      struct ar_error *err);
 
@@ -156,7 +167,7 @@ static session_key_fn *const session_key_by_target[] = {
 	[AR_TARGET_SESSION] = session_key_of_session, [AR_TARGET_ANY] = session_key_of_any,
 	[AR_TARGET_ACTION] = session_key_of_action,   [AR_TARGET_PROCESS] = session_key_of_process,
 	[AR_TARGET_TASK] = session_key_of_task,	      [AR_TARGET_WORKSPACE] = session_key_of_workspace,
-	[AR_TARGET_WORKER] = session_key_of_worker,
+	[AR_TARGET_WORKER] = session_key_of_worker,   [AR_TARGET_SUBAGENT] = session_key_of_subagent,
 };
 
 /* The first member that is there; where any of several will do, the first that says
@@ -367,6 +378,25 @@ static enum ar_status target_create_task(struct ar_call *c, struct target *t, st
 				 AR_STR_ARG(t->session_key));
 	set_key(c, t, "key", in->idempotency_key);
 	set_key(c, t, "task", in->task_id);
+	return AR_OK;
+}
+
+/* As with tasks: an id of the caller's own names the session. */
+static enum ar_status target_spawn_subagent(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_cmd_spawn_subagent_in *in = c->input;
+
+	if (ar_call_session(in->session_id, &t->session_key, err) != AR_OK ||
+	    check_one_key(in->subagent_id, in->idempotency_key, "subagentId", err) != AR_OK)
+		return AR_E_REFUSED;
+	if (!ar_str_absent(in->subagent_id) && (!ar_str_absent(ar_id_session_key(in->subagent_id)) ||
+						!ar_str_eq(ar_id_owner(in->subagent_id), t->session_key) ||
+						!ar_str_starts(in->subagent_id, AR_STR("sub_"))))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "a custom subagent id is sub_%.*s_ and a name that is not a number",
+				 AR_STR_ARG(t->session_key));
+	set_key(c, t, "key", in->idempotency_key);
+	set_key(c, t, "subagent", in->subagent_id);
 	return AR_OK;
 }
 

@@ -295,6 +295,7 @@ static void committed(struct ar_live *l)
 	ar_sends_begin(l);
 	if (c->snapshot.len > 0)
 		renew(l);
+	ar_watches_wake(e, ar_live_session_key(l), AR_WOKEN_BY_FACT);
 }
 
 static void not_committed(struct ar_live *l)

@@ -147,6 +147,23 @@ struct ar_str ar_engine_mask(const struct ar_engine *e, struct ar_str text, stru
 void ar_engine_write(struct ar_engine *e, struct ar_engine_request *r);
 void ar_engine_look(struct ar_engine *e, struct ar_engine_view *v);
 
+enum ar_engine_woken {
+	AR_WOKEN_BY_FACT = 1,
+	AR_WOKEN_LATE, /* its time is over, or nothing new is begun any more */
+	AR_WOKEN_STOPPED, /* the engine stops: nothing can be read */
+};
+
+/* A wait for the next fact of a session. The caller owns it until done(), which comes exactly once. */
+struct ar_engine_watch {
+	struct ar_list node;
+	struct ar_str session;
+	ar_usec delay; /* the longest wait */
+	void (*done)(struct ar_engine_watch *w, enum ar_engine_woken why);
+	struct ar_watch_timer *timer; /* the engine's */
+};
+
+void ar_engine_watch(struct ar_engine *e, struct ar_engine_watch *w);
+
 /* Committed state that is in memory now, or NULL: then look, or ask the store. Valid until
  * control returns to the loop. */
 const struct ar_session *ar_engine_peek(const struct ar_engine *e, struct ar_str session_key);

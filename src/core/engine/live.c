@@ -153,6 +153,7 @@ struct ar_engine *ar_engine_new(const struct ar_engine_options *o)
 	ar_list_init(&e->unrecovered);
 	ar_list_init(&e->tools_again.node);
 	ar_list_init(&e->timers);
+	ar_list_init(&e->watches);
 	ar_turnstile_init(&e->turnstile, o->model_calls);
 	e->json = ar_json_parser_new();
 	e->member_json = ar_json_parser_new();
@@ -192,6 +193,7 @@ void ar_engine_stop(struct ar_engine *e)
 	struct ar_live *l;
 
 	e->is_stopping = true;
+	ar_watches_wake(e, AR_STR_NONE, AR_WOKEN_STOPPED);
 	ar_turnstile_shut(&e->turnstile);
 	while ((l = ar_map_next(&e->sessions, &cursor)))
 		ar_processes_leave(l);
@@ -208,6 +210,7 @@ void ar_engine_expect_stop(struct ar_engine *e, bool is_for_good)
 void ar_engine_drain(struct ar_engine *e)
 {
 	e->is_draining = true;
+	ar_watches_wake(e, AR_STR_NONE, AR_WOKEN_LATE);
 	ar_turnstile_shut(&e->turnstile);
 }
 

@@ -61,6 +61,16 @@ struct ar_checkpoint_page {
 int64_t ar_projection_checkpoint_page(const struct ar_session *s, const struct ar_checkpoint_page *page,
 				      struct ar_jw *w);
 
+/* A page of the child agents, oldest first, as an array; returns where the next one begins, or 0. */
+struct ar_subagent_page {
+	size_t from, limit;
+	struct ar_str thread; /* whose children; absent: of the session */
+	struct ar_str status; /* only those; absent: all */
+	bool is_deep; /* their children, too */
+};
+size_t ar_projection_subagent_page(const struct ar_session *s, const struct ar_subagent_page *page,
+				   struct ar_jw *w);
+
 /* Of the log of a workspace: its record, and its status for filters (active, archived). */
 void ar_projection_workspace(const struct ar_session *s, struct ar_jw *w);
 struct ar_str ar_projection_workspace_status(const struct ar_session *s);

@@ -70,8 +70,7 @@ static void boundary(const struct ar_session *s, struct ar_str thread, struct ar
 void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread,
 			   struct ar_jw *w)
 {
-	static const char *const unavailable[] = { "telemetrySummary", "subagentJobSummary",
-						   "benchmarkSummary" };
+	static const char *const unavailable[] = { "telemetrySummary", "benchmarkSummary" };
 
 	ar_jw_mstr(w, "schemaVersion", AR_STR(AR_SCHEMA_VERSION));
 	ar_jw_mstr(w, "runtimeId", runtime_id);
@@ -89,6 +88,7 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 	ar_projection_permission(s, NULL, w);
 	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
 		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
+	ar_projection_subagent_summary(s, w);
 	/* It depends on more than the session: who asks, and what the host has. */
 	ar_jw_mraw(w, "toolInventory",
 		   AR_STR("{\"state\":\"available\",\"command\":\"get_tool_inventory\"}"));

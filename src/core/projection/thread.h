@@ -33,6 +33,10 @@ void ar_projection_artifact_summary(const struct ar_session *s, struct ar_str th
 void ar_projection_checkpoint_summary(const struct ar_session *s, struct ar_str thread, struct ar_jw *w);
 void ar_projection_thread_artifacts(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 
+/* subagent.c: member `subagents` of a thread, and `subagentJobSummary` of the session. */
+void ar_projection_thread_subagents(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
+void ar_projection_subagent_summary(const struct ar_session *s, struct ar_jw *w);
+
 /* Member `diagnostics`. */
 void ar_projection_diagnostics(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 

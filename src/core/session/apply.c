@@ -18,6 +18,7 @@
 #include "apply.h"
 #include "describe.h"
 #include "people.h"
+#include "subagent/subagents.h"
 
 struct ar_str ar_apply_keep(struct ar_session *s, struct ar_str text)
 {
@@ -245,6 +246,19 @@ static void interrupting(struct ar_session *s, struct ar_turn *turn, const struc
 		turn->silent = AR_OPT_BOOL(true);
 }
 
+/* A call waits for children: what it waits for is known from here on. */
+static void waits_for_subagents(struct ar_session *s, const struct ar_event *e, struct ar_turn *turn)
+{
+	const struct ar_shape_run_metadata *wait = PAYLOAD(e, run_status)->metadata;
+	struct ar_invocation *call = ar_turn_call(turn, e->ids[AR_SCOPE_TOOL_CALL]);
+
+	if (!wait || !call)
+		return;
+	call->waits = ar_arena_texts(&s->arena, wait->subagent_ids);
+	call->waits_any = wait->waits_for_any;
+	call->expires = wait->until;
+}
+
 static enum ar_status run_status(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_run_status *p = PAYLOAD(e, run_status);
@@ -256,6 +270,8 @@ static enum ar_status run_status(struct ar_session *s, const struct ar_event *e,
 		interrupting(s, turn, p);
 	if (turn && ar_str_is(p->phase, AR_PHASE_STEERED))
 		steered(s, e, turn);
+	if (turn && ar_str_is(p->phase, AR_PHASE_WAITING_SUBAGENTS))
+		waits_for_subagents(s, e, turn);
 	if (!ar_str_absent(e->ids[AR_SCOPE_PROCESS]))
 		ar_apply_process_status(s, e);
 	if (!ar_str_absent(e->ids[AR_SCOPE_ACTION]))
@@ -499,6 +515,13 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_WORKSPACE_UPDATED] = ar_apply_workspace_updated,
 	[AR_EV_WORKSPACE_ARCHIVED] = ar_apply_workspace_archived,
 	[AR_EV_TURN_REPORTED] = ar_apply_turn_reported,
+	[AR_EV_SUBAGENT_SPAWNED] = ar_apply_subagent_spawned,
+	[AR_EV_SUBAGENT_STATUS] = ar_apply_subagent,
+	[AR_EV_SUBAGENT_INPUT] = ar_apply_subagent,
+	[AR_EV_SUBAGENT_OUTPUT] = ar_apply_subagent,
+	[AR_EV_SUBAGENT_COMPLETED] = ar_apply_subagent,
+	[AR_EV_SUBAGENT_FAILED] = ar_apply_subagent,
+	[AR_EV_SUBAGENT_CLOSED] = ar_apply_subagent,
 	[AR_EV_WORKER_CREATED] = ar_apply_worker_created,
 	[AR_EV_WORKER_ENROLLED] = ar_apply_worker_enrolled,
 	[AR_EV_WORKER_UPDATED] = ar_apply_worker_updated,

@@ -69,6 +69,13 @@ ar_apply_fn ar_apply_workspace_preparing, ar_apply_workspace_prepared, ar_apply_
 	ar_apply_workspace_applied, ar_apply_workspace_conflicted, ar_apply_workspace_failed;
 ar_apply_fn ar_apply_checkpoint_started, ar_apply_checkpoint_created, ar_apply_checkpoint_failed,
 	ar_apply_checkpoint_restoring, ar_apply_checkpoint_restored, ar_apply_checkpoint_expired;
+ar_apply_fn ar_apply_subagent_spawned, ar_apply_subagent;
+/* What a turn of the thread used, if it is one of a child. */
+struct ar_subagent_use {
+	int64_t tokens, calls, cost;
+};
+void ar_apply_subagent_spent(struct ar_session *s, struct ar_str thread, struct ar_subagent_use use);
+
 ar_apply_fn ar_apply_task_updated, ar_apply_task_progress, ar_apply_dependency, ar_apply_task_archived;
 
 void ar_apply_process_status(struct ar_session *s, const struct ar_event *e); /* a run.status about one */

@@ -163,6 +163,8 @@ AR_MUST_USE enum ar_status ar_decide_check_turn(struct ar_decision *d, const str
 struct ar_cmd_submit_turn_out ar_decide_admit(
 	struct ar_decision *d, const struct ar_new_turn *n,
 	const struct ar_task *task); /* then its facts; with a task it works for that */
+void ar_decide_enqueue(struct ar_decision *d, const struct ar_thread *t,
+		       struct ar_turn *turn); /* behind those that wait in its thread */
 void ar_decide_queue_changed(struct ar_decision *d, const struct ar_thread *t, int change,
 			     const struct ar_turn *turn, const struct ar_vec *order);
 struct ar_texts ar_decide_turn_ids(struct ar_decision *d, const struct ar_vec *turns);

@@ -141,6 +141,9 @@ struct ar_policy {
 	size_t tool_entry_count;
 	const struct ar_audience *secrets; /* of command_secrets, in their order; the same */
 	size_t secret_count;
+	int64_t subagent_depth; /* how deep children may nest; 0: there are none */
+	int64_t subagents_max; /* of a session, not closed */
+	int64_t subagents_running; /* of a session at once */
 	int64_t workspace_bytes; /* most space of the files of one workspace; 0: no limit */
 	const struct ar_definition_entry *definitions; /* of the settings, in their order */
 	size_t definition_count;

@@ -15,6 +15,7 @@
 #include "checkpoint/checkpoints.h"
 #include "channel/channel.h"
 #include "session.h"
+#include "subagent/subagents.h"
 
 #include <string.h>
 
@@ -242,6 +243,9 @@ static const struct ar_field_desc call_fields[] = {
 	FLAG(ar_invocation, blocks),
 	FLAG(ar_invocation, is_joined),
 	OPT_FLAG(ar_invocation, runs_process),
+	OPT_FLAG(ar_invocation, delegates),
+	TEXTS(ar_invocation, waits),
+	OPT_FLAG(ar_invocation, waits_any),
 	OPT(ar_invocation, profile),
 	OPT(ar_invocation, approvals),
 	TIME(ar_invocation, started),
@@ -422,6 +426,9 @@ static const struct ar_field_desc artifact_fields[] = {
 static const struct ar_field_desc checkpoint_fields[] = {
 	OBJECT(ar_checkpoint, record, checkpoint_record),
 };
+static const struct ar_field_desc subagent_fields[] = {
+	OBJECT(ar_subagent, record, subagent_record),
+};
 static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, id),
 	STR(ar_session, title),
@@ -443,6 +450,7 @@ static const struct ar_field_desc session_fields[] = {
 	OPT(ar_session, counters.process),
 	OPT(ar_session, counters.channel),
 	OPT(ar_session, counters.checkpoint),
+	OPT(ar_session, counters.subagent),
 	OPT(ar_session, declared_count),
 	OPT(ar_session, artifacts_left),
 	OPT(ar_session, day.number),
@@ -534,6 +542,7 @@ static const struct kind output = KIND(ar_stored_output, output_fields);
 static const struct kind process_input = KIND(ar_process_input, process_input_fields);
 static const struct kind artifact = KIND(ar_artifact, artifact_fields);
 static const struct kind checkpoint = KIND(ar_checkpoint, checkpoint_fields);
+static const struct kind subagent = KIND(ar_subagent, subagent_fields);
 static const struct kind bridged = KIND(ar_bridged, bridged_fields);
 
 static const struct part task_parts[] = {
@@ -578,6 +587,7 @@ static const struct part session_parts[] = {
 	PART(ar_session, declared, FILLED_LIST, &task),
 	PART(ar_session, artifacts, FILLED_LIST, &artifact),
 	PART(ar_session, versions, FILLED_LIST, &artifact),
+	PART(ar_session, subagents, FILLED_LIST, &subagent),
 };
 static const struct kind session = KIND_WITH_PARTS(ar_session, session);
 
@@ -737,6 +747,15 @@ static bool have_records(const struct ar_vec *artifacts)
 	return true;
 }
 
+static bool have_subagents(const struct ar_session *s)
+{
+	for (size_t i = 0; i < s->subagents.count; i++) {
+		if (!ar_subagent_at(s, i))
+			return false;
+	}
+	return true;
+}
+
 static bool have_checkpoints(const struct ar_session *s)
 {
 	for (size_t i = 0; i < s->checkpoints.count; i++) {
@@ -749,7 +768,8 @@ static bool have_checkpoints(const struct ar_session *s)
 enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot, struct ar_error *err)
 {
 	if (!read_item(s, snapshot, &session, s) || !have_sheets(&s->declared) ||
-	    !have_records(&s->artifacts) || !have_records(&s->versions) || !have_checkpoints(s))
+	    !have_records(&s->artifacts) || !have_records(&s->versions) || !have_checkpoints(s) ||
+	    !have_subagents(s))
 		return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
 			       AR_STR_ARG(s->session_key));
 	s->snapshot_head = s->head;

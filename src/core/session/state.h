@@ -106,7 +106,7 @@ struct ar_thread {
 /* Last number handed out per kind of id. */
 struct ar_counters {
 	int64_t thread, turn, task, run, step, request, action;
-	struct ar_opt_int process, channel, checkpoint;
+	struct ar_opt_int process, channel, checkpoint, subagent;
 };
 
 struct ar_totals {
@@ -154,6 +154,7 @@ struct ar_session {
 	struct ar_vec artifacts; /* struct ar_artifact (artifact/), newest change last */
 	struct ar_vec versions; /* struct ar_artifact: those that newer ones replaced, newest last */
 	struct ar_vec checkpoints; /* struct ar_checkpoint (checkpoint/), newest last */
+	struct ar_vec subagents; /* struct ar_subagent (subagent/): all that are open, the newest closed */
 	struct ar_opt_int artifacts_left; /* how many artifacts left the window */
 	struct ar_vec declared; /* struct ar_task with a sheet: all that are open, the newest ended */
 	struct ar_opt_int declared_count; /* ids of tasks that went to declared ones */

@@ -114,6 +114,9 @@ struct ar_invocation {
 	bool is_client; /* the client that submitted the turn runs it */
 	bool blocks; /* an interruption waits for its end */
 	bool is_joined; /* its answer is part of the conversation */
+	struct ar_opt_bool delegates; /* it is about children: the core itself answers it */
+	struct ar_texts waits; /* of such a call: ids of children whose ends it waits for */
+	struct ar_opt_bool waits_any; /* the first of these ends is enough */
 	struct ar_opt_bool runs_process; /* all it does is done by the process it asks for */
 	struct ar_opt_int profile; /* enum ar_sandbox_profile that was settled; absent: none */
 	struct ar_opt_int approvals; /* people who had to let it run; absent: one answer was enough */

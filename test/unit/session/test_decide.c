@@ -446,7 +446,7 @@ static void test_not_built(void **state)
 {
 	struct desk *d = *state;
 
-	desk_expect_refusal(d, desk_command(d, AR_CMD_SPAWN_SUBAGENT, NULL), AR_ERR_UNAVAILABLE);
+	desk_expect_refusal(d, desk_command(d, AR_CMD_START_BENCHMARK_TRIAL, NULL), AR_ERR_UNAVAILABLE);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, desk_open, desk_close)

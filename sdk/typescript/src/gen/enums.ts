@@ -631,6 +631,15 @@ export interface Isolation {
   [extra: string]: unknown;
 }
 
+/** Which models a child agent may use. */
+export interface ModelPolicy {
+  /** True: only the model of its parent. */
+  inherit?: boolean;
+  /** The model; absent: as for turns that name none. */
+  model?: string;
+  [extra: string]: unknown;
+}
+
 /** A child agent that is waited for. */
 export interface SubagentEnd {
   /** The child. */
@@ -639,6 +648,19 @@ export interface SubagentEnd {
   status: string;
   /** Where its result is stored. */
   resultRef?: string;
+  /** Why it failed. */
+  error?: Failure;
+  [extra: string]: unknown;
+}
+
+/** What a child agent used; its own children not counted. */
+export interface SubagentSpent {
+  /** Tokens, sent and received. */
+  tokens?: number;
+  /** Tool calls that began. */
+  toolCalls?: number;
+  /** Money, in billionths. */
+  costNano?: number;
   [extra: string]: unknown;
 }
 
@@ -652,18 +674,52 @@ export interface SubagentRecord {
   parentThreadId?: string;
   /** Turn of the parent. */
   parentTurnId?: string;
+  /** Child agent that spawned it; absent when none did. */
+  parentId?: string;
+  /** Tool call that spawned it; absent when a command did. */
+  toolCallId?: string;
+  /** Task that it works for. */
+  taskId?: string;
   /** Thread of the child. */
   childThreadId?: string;
+  /** 1 for a child of a turn that is no child's. */
+  depth?: number;
   /** Role of the child, for display. */
   role?: string;
   /** Name to show. */
   nickname?: string;
+  /** Agent definition that it was made from. */
+  definition?: string;
   /** Shared with the parent. */
   isolation?: Isolation;
+  /** Models it may use. */
+  modelPolicy?: ModelPolicy;
+  /** Options that its turns run with. */
+  options?: TurnOptions;
+  /** What it may use of the budget of its parent. */
+  budget?: TurnBudget;
+  /** What it used. */
+  spent?: SubagentSpent;
   /** Its status. */
   status: string;
+  /** Why. */
+  statusReason?: string;
+  /** The exact status, such as lost or closing. */
+  statusDetail?: string;
+  /** State of its machine. */
+  machineState?: number;
   /** Its latest message. */
   lastMessageRef?: string;
+  /** Where its result is stored. */
+  resultRef?: string;
+  /** Beginning of its result. */
+  summary?: string;
+  /** Why it failed. */
+  error?: Failure;
+  /** When it was spawned. */
+  createdAt?: string;
+  /** When its status changed last. */
+  updatedAt?: string;
   [extra: string]: unknown;
 }
 
@@ -1450,7 +1506,7 @@ export interface ToolRecord {
   capabilities: string[];
   /** Decision of the policy about a call without arguments. */
   policy?: string;
-  /** Where it runs: local, mcp_server, hosted_connector or client. */
+  /** Where it runs: local, mcp_server, hosted_connector, client or subagent. */
   runtimeOwner: string;
   /** Where it comes from. */
   metadata?: ToolMetadata;
@@ -1647,6 +1703,12 @@ export interface RunMetadata {
   processId?: string;
   /** Number of the record of its host. */
   recordSeq?: number;
+  /** waiting_subagents: the children. */
+  subagentIds?: string[];
+  /** waiting_subagents: the first end is enough. */
+  waitsForAny?: boolean;
+  /** waiting_subagents: when the wait ends. */
+  until?: string;
   [extra: string]: unknown;
 }
 

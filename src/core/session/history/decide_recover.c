@@ -9,6 +9,7 @@
 #include "hook/hooks.h"
 #include "process/record.h"
 #include "report/report.h"
+#include "subagent/subagents.h"
 #include "task/task.h"
 #include "worker/worker.h"
 
@@ -80,7 +81,8 @@ static struct ar_str layers_of(struct ar_decision *d, struct ar_str texts)
 		       { "pendingActions", AR_STR("restored") },
 		       { "recentWindow", texts },
 		       { "activeThreadRead", texts },
-		       { "subagents", AR_STR("not_applicable") },
+		       { "subagents",
+			 d->session->subagents.count ? AR_STR("restored") : AR_STR("not_applicable") },
 		       { "jobs", AR_STR("not_applicable") } };
 	struct ar_jw j = ar_decide_json(d);
 
@@ -223,6 +225,7 @@ static void recover_turn(struct ar_decision *d, struct ar_turn *turn)
 		ar_decide_cancel(d, turn, turn->interrupt_reason, AR_STR_NONE);
 		return;
 	}
+	ar_subagent_lost(d, turn);
 	if (turn->restarts >= policy->max_restarts && !d->input->recover.is_bystander) {
 		attempt_lost(d, turn, "resume_thread");
 		give_up(d, turn);
@@ -277,6 +280,7 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 		if (turn && turn->is_lost && turn->lost_worker.v)
 			ar_worker_recover(d, turn);
 	}
+	ar_subagents_settle(d);
 	return AR_OK;
 }
 

@@ -2,6 +2,7 @@
  * the next request does not. Pure. */
 #include "artifact/artifact.h"
 #include "context/context.h"
+#include "subagent/subagents.h"
 
 #define TOOLS_MAX 500 /* ids of tool calls that the fact lists */
 
@@ -71,7 +72,7 @@ struct ar_str ar_decide_roll_back(struct ar_decision *d, const struct ar_thread 
 	struct ar_texts removed = ar_decide_turn_ids(d, &r->turns);
 	struct ar_shape_rollback_effect affected = { .tools = calls_after(d, t, kept),
 						     .artifacts = artifacts_of(d, &r->turns),
-						     .subagents = ar_texts_empty,
+						     .subagents = ar_subagents_of_turns(d, &r->turns, false),
 						     .jobs = ar_texts_empty };
 	struct ar_shape_asker asker = { .account_ref = d->input->account };
 	struct ar_str base;

@@ -171,6 +171,9 @@ enum ar_status ar_apply_cost_recorded(struct ar_session *s, const struct ar_even
 	if (!turn)
 		return ar_apply_unknown(err, e, "turn");
 	spend(&turn->spent, p, amount);
+	ar_apply_subagent_spent(s, turn->thread,
+				(struct ar_subagent_use){ .tokens = p->input_tokens + p->output_tokens,
+							  .cost = amount > 0 ? amount : 0 });
 	spend(&s->spent, p, amount);
 	count_day(&s->day, p, amount);
 	return AR_OK;

@@ -3,6 +3,7 @@
 #include "limits/budget.h"
 #include "action/action.h"
 #include "limits/money.h"
+#include "subagent/subagents.h"
 
 const struct ar_quota_name ar_quota_names[AR_QUOTA_NAMES] = {
 	{ "turn_tokens", AR_QUOTA_TOKENS, false }, { "turn_tool_calls", AR_QUOTA_CALLS, false },
@@ -39,10 +40,8 @@ static bool read_cost(struct ar_str json, int64_t *ret)
 	return ar_money_parse(json, ret) && *ret > 0;
 }
 
-/* What options.budget says; 0: nothing. */
-static int64_t own_limit(const struct ar_turn *turn, enum ar_quota quota)
+int64_t ar_budget_amount(const struct ar_shape_turn_budget *b, enum ar_quota quota)
 {
-	const struct ar_shape_turn_budget *b = ar_turn_options(turn)->budget;
 	int64_t cost;
 
 	if (!b)
@@ -57,7 +56,7 @@ static int64_t base_of(const struct ar_decision *d, const struct ar_turn *turn, 
 {
 	const struct ar_budget_policy *policy = &d->input->policy->budget;
 	int64_t limit = q->is_session ? policy->session[q->quota] : policy->turn[q->quota];
-	int64_t own = q->is_session ? 0 : own_limit(turn, q->quota);
+	int64_t own = q->is_session ? 0 : ar_budget_amount(ar_turn_options(turn)->budget, q->quota);
 
 	return own > 0 && (limit == 0 || own < limit) ? own : limit;
 }
@@ -81,9 +80,40 @@ static int64_t used_of(const struct ar_decision *d, const struct ar_turn *turn, 
 {
 	const struct ar_spent *spent = q->is_session ? &d->session->spent : &turn->spent;
 
+	int64_t held = q->is_session ? ar_subagents_reserved(d->session, turn, q->quota)
+				     : ar_subagents_held(d->session, turn, q->quota);
+
 	if (q->quota == AR_QUOTA_CALLS)
-		return turn->calls_started.v;
-	return q->quota == AR_QUOTA_COST ? spent->cost : spent->input_tokens + spent->output_tokens;
+		return held + turn->calls_started.v;
+	return held + (q->quota == AR_QUOTA_COST ? spent->cost : spent->input_tokens + spent->output_tokens);
+}
+
+/* The name of the budget of a turn, or of a session; NULL: there is none. */
+static const struct ar_quota_name *name_of(enum ar_quota quota, bool is_session)
+{
+	for (size_t i = 0; i < AR_QUOTA_NAMES; i++) {
+		if (ar_quota_names[i].quota == quota && ar_quota_names[i].is_session == is_session)
+			return &ar_quota_names[i];
+	}
+	return NULL;
+}
+
+int64_t ar_budget_used(const struct ar_decision *d, const struct ar_turn *turn, enum ar_quota quota)
+{
+	return used_of(d, turn, name_of(quota, false));
+}
+
+int64_t ar_budget_limit(const struct ar_decision *d, const struct ar_turn *turn, enum ar_quota quota)
+{
+	return limit_of(d, turn, name_of(quota, false));
+}
+
+int64_t ar_budget_session_left(const struct ar_decision *d, const struct ar_turn *turn, enum ar_quota quota)
+{
+	const struct ar_quota_name *q = name_of(quota, true);
+	int64_t limit = q ? limit_of(d, turn, q) : 0;
+
+	return limit > 0 ? limit - used_of(d, turn, q) : INT64_MAX;
 }
 
 /* ---- saying it ---- */
@@ -216,9 +246,36 @@ int64_t ar_budget_tokens_left(struct ar_decision *d, struct ar_turn *turn)
 	return least;
 }
 
+/* A child whose budget, or its parents', is used up ends: what was set aside for it is not extended. */
+static enum ar_hold claim_of_parent(struct ar_decision *d, struct ar_turn *turn, struct ar_spending next)
+{
+	const int64_t amounts[AR_QUOTA_COUNT] = {
+		[AR_QUOTA_TOKENS] = next.tokens, [AR_QUOTA_CALLS] = next.calls
+	};
+
+	for (int q = 0; q < AR_QUOTA_COUNT; q++) {
+		struct ar_str why;
+
+		if (q == AR_QUOTA_CALLS && next.calls == 0)
+			continue;
+		why = ar_subagent_over_budget(d, turn, (enum ar_quota)q, amounts[q]);
+		if (ar_str_absent(why))
+			continue;
+		say_blocked(d, turn, name_of((enum ar_quota)q, false), AR_STR_NONE);
+		ar_decide_fail(d, turn,
+			       &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
+						    .category = AR_STR("budget_exhausted"),
+						    .message = why,
+						    .advice = AR_STR("give the next subagent a larger "
+								     "budget, or less to do") });
+		return AR_HELD;
+	}
+	return AR_GO_ON;
+}
+
 enum ar_hold ar_budget_claim(struct ar_decision *d, struct ar_turn *turn, struct ar_spending next)
 {
-	if (is_asked(d, turn))
+	if (is_asked(d, turn) || claim_of_parent(d, turn, next) == AR_HELD)
 		return AR_HELD;
 	ar_budget_note(d, turn);
 	for (size_t i = 0; i < AR_QUOTA_NAMES; i++) {

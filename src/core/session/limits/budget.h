@@ -41,6 +41,16 @@ int64_t ar_budget_ms(const struct ar_decision *d, const struct ar_turn *turn); /
 /* Says, once per turn, that a call waits because as many run as may. */
 void ar_budget_say_parallel(struct ar_decision *d, struct ar_turn *turn, int64_t running);
 
+/* ---- amounts ---- */
+
+int64_t ar_budget_amount(const struct ar_shape_turn_budget *b,
+			 enum ar_quota quota); /* 0: it says nothing; NULL is fine */
+/* Of a turn: what it and its children used or hold, and the limit; 0: there is none. */
+int64_t ar_budget_used(const struct ar_decision *d, const struct ar_turn *turn, enum ar_quota quota);
+int64_t ar_budget_limit(const struct ar_decision *d, const struct ar_turn *turn, enum ar_quota quota);
+/* What the session has left for the turn; INT64_MAX: there is no limit. */
+int64_t ar_budget_session_left(const struct ar_decision *d, const struct ar_turn *turn, enum ar_quota quota);
+
 /* ---- names ---- */
 
 struct ar_quota_name {

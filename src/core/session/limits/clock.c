@@ -86,7 +86,7 @@ static bool waits_for_somebody(const struct ar_session *s, const struct ar_turn 
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		const struct ar_invocation *call = ar_call_at(turn, i);
 
-		if (call->stage == AR_CALL_RUNNING && call->is_client)
+		if (call->stage == AR_CALL_RUNNING && (call->is_client || call->waits.count > 0))
 			return true;
 	}
 	return false;

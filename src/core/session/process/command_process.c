@@ -113,6 +113,14 @@ static void say_terminating(struct ar_decision *d, const struct ar_process_recor
 			       .metadata = &(struct ar_shape_run_metadata){ .process_id = p->id } });
 }
 
+void ar_decide_terminate(struct ar_decision *d, const struct ar_process_record *p,
+			 const struct ar_effect_process_end *how)
+{
+	if (ar_str_absent(p->stop_reason))
+		say_terminating(d, p, how->reason);
+	ar_decide_effect(d, AR_EFFECT_PROCESS_END)->process_end = *how;
+}
+
 enum ar_status ar_decide_terminate_process(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_terminate_process_in *in = d->input->command.args;
@@ -123,16 +131,13 @@ enum ar_status ar_decide_terminate_process(struct ar_decision *d, struct ar_erro
 	if (find_process(d, in->process_id, &p, err) != AR_OK)
 		return AR_E_REFUSED;
 	out.status = ar_process_is_running(p) ? AR_STR("terminating") : ar_process_status(p);
-	if (ar_process_is_running(p)) {
-		if (ar_str_absent(p->stop_reason))
-			say_terminating(d, p, in->reason);
-		ar_decide_effect(d, AR_EFFECT_PROCESS_END)->process_end =
-			(struct ar_effect_process_end){ .process = p->id,
-							.by = AR_STR("user"),
-							.reason = in->reason,
-							.signal = in->signal,
-							.grace_ms = grace_ms };
-	}
+	if (ar_process_is_running(p))
+		ar_decide_terminate(d, p,
+				    &(struct ar_effect_process_end){ .process = p->id,
+								     .by = AR_STR("user"),
+								     .reason = in->reason,
+								     .signal = in->signal,
+								     .grace_ms = grace_ms });
 	ar_decide_reply(d, AR_CMD_TERMINATE_PROCESS, &out);
 	return AR_OK;
 }

@@ -2,6 +2,7 @@
  * ended, the words that say so. Pure. */
 #include "describe.h"
 #include "process/record.h"
+#include "subagent/subagents.h"
 #include "tool/calls.h"
 
 #define BARRIER "barrier" /* the step at which a process gives up that nobody let go: nothing of it ran */
@@ -236,11 +237,13 @@ enum ar_status ar_decide_process_over(struct ar_decision *d, struct ar_error *er
 	ids = ar_ids_process(d, p);
 	if (o->end.outcome == AR_PROC_UNAVAILABLE) {
 		say_unavailable(d, &ids, p, o);
+		ar_subagents_settle(d);
 		return AR_OK;
 	}
 	say_end(d, &ids, o);
 	ar_decide_effect(d, AR_EFFECT_PROCESS_FORGET)->process_forget = p->handle;
 	if (o->end.outcome == AR_PROC_NOT_STARTED && ar_str_is(o->end.step, BARRIER))
 		begin_again(d, p);
+	ar_subagents_settle(d);
 	return AR_OK;
 }

@@ -22,6 +22,10 @@ struct ar_ids ar_ids_process(struct ar_decision *d, const struct ar_process_reco
 /* Everything that runs is found again, and ended if that was wanted before. */
 void ar_decide_attach(struct ar_decision *d);
 
+/* command_process.c: that it is to end is a fact, once; then it is ended. */
+void ar_decide_terminate(struct ar_decision *d, const struct ar_process_record *p,
+			 const struct ar_effect_process_end *how);
+
 /* Its call ends without it: so does the process, when it runs. */
 void ar_decide_end_process_of(struct ar_decision *d, const struct ar_invocation *call);
 

@@ -1,6 +1,7 @@
 /* cancel_task: the intent is a fact before anything is stopped; then the parts of the task end,
  * and the task itself when the last of them has. Also what the end of a turn means for the task
  * that it works for. Pure. */
+#include "subagent/subagents.h"
 #include "task/task.h"
 
 /* ---- what is stopped ---- */
@@ -8,7 +9,7 @@
 struct cancel {
 	struct ar_str reason;
 	const struct ar_shape_party *requested_by;
-	bool children, processes;
+	bool children, processes, subagents;
 };
 
 static struct cancel cancel_of(struct ar_decision *d)
@@ -19,6 +20,7 @@ static struct cancel cancel_of(struct ar_decision *d)
 	c.children = !in->propagation.at || ar_texts_have(in->propagation, AR_STR("children"));
 	c.processes =
 		c.children && (!in->propagation.at || ar_texts_have(in->propagation, AR_STR("processes")));
+	c.subagents = !in->propagation.at || ar_texts_have(in->propagation, AR_STR("subagents"));
 	c.requested_by = ar_task_caller(d, in->requested_by);
 	return c;
 }
@@ -28,7 +30,8 @@ static struct ar_shape_task_part_list targets(struct ar_decision *d, const struc
 {
 	const struct ar_vec *processes = &d->session->processes;
 	struct ar_vec children = ar_task_children(d, task), turns = ar_task_turns(d, task);
-	size_t room = children.count + turns.count + processes->count + 1, n = 0;
+	const struct ar_vec *subagents = &d->session->subagents;
+	size_t room = children.count + turns.count + processes->count + subagents->count + 1, n = 0;
 	struct ar_shape_task_part *at = ar_arena_alloc(d->arena, room * sizeof(*at));
 
 	for (size_t i = 0; c->children && i < children.count; i++)
@@ -45,6 +48,13 @@ static struct ar_shape_task_part_list targets(struct ar_decision *d, const struc
 				at[n++] =
 					(struct ar_shape_task_part){ .kind = AR_STR("process"), .id = p->id };
 		}
+	}
+	for (size_t i = 0; c->subagents && i < subagents->count; i++) {
+		const struct ar_shape_subagent_record *r = ar_subagent_at(d->session, i);
+
+		if (ar_str_eq(r->task_id, task->id) && !ar_subagent_is_closed(r))
+			at[n++] = (struct ar_shape_task_part){ .kind = AR_STR("subagent"),
+							       .id = r->subagent_id };
 	}
 	return (struct ar_shape_task_part_list){ at, n };
 }
@@ -63,11 +73,23 @@ static void finish(struct ar_decision *d, const struct ar_task *task, struct ar_
 	ar_task_release(d, task, false);
 }
 
+static bool has_closing(const struct ar_session *s, const struct ar_task *task)
+{
+	for (size_t i = 0; i < s->subagents.count; i++) {
+		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i);
+
+		if (ar_str_eq(r->task_id, task->id) && ar_subagent_is_closing(r))
+			return true;
+	}
+	return false;
+}
+
 void ar_task_child_ended(struct ar_decision *d, struct ar_str parent)
 {
 	const struct ar_task *task = ar_session_declared(d->session, parent);
 
-	if (!task || task->status != AR_TASK_CANCELLING || ar_task_open_children(d, task) > 0)
+	if (!task || task->status != AR_TASK_CANCELLING || ar_task_open_children(d, task) > 0 ||
+	    has_closing(d->session, task))
 		return;
 	finish(d, task, ar_str_absent(task->sheet->reason) ? AR_STR("cancelled") : task->sheet->reason);
 }
@@ -95,6 +117,11 @@ static void cancel_turns(struct ar_decision *d, const struct ar_thread *t, const
 
 static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, const struct cancel *c);
 
+static bool waits_for_parts(const struct ar_decision *d, const struct ar_task *task, const struct cancel *c)
+{
+	return (c->children && ar_task_open_children(d, task) > 0) || has_closing(d->session, task);
+}
+
 static void cancel_parts(struct ar_decision *d, const struct ar_task *task, const struct cancel *c)
 {
 	const struct ar_vec *threads = &d->session->threads;
@@ -116,7 +143,7 @@ static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, con
 	const struct ar_shape_propagation reach = { .children = AR_OPT_BOOL(c->children),
 						    .processes = AR_OPT_BOOL(c->processes),
 						    .jobs = AR_OPT_BOOL(false),
-						    .subagents = AR_OPT_BOOL(false) };
+						    .subagents = AR_OPT_BOOL(c->subagents) };
 
 	if (task->status != AR_TASK_DRAFT)
 		ar_task_emit(d, task, AR_EV_TASK_CANCEL_REQUESTED,
@@ -124,10 +151,12 @@ static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, con
 								    .requested_by = c->requested_by,
 								    .propagation = &reach,
 								    .targets = targets(d, task, c) });
+	if (c->subagents)
+		ar_subagents_close_task(d, task, c->reason);
 	if (c->children)
 		cancel_parts(d, task, c);
 	/* The end of its last part has finished it, unless it had none. */
-	if (!ar_task_is_over(task) && (!c->children || ar_task_open_children(d, task) == 0))
+	if (!ar_task_is_over(task) && !waits_for_parts(d, task, c))
 		finish(d, task, c->reason);
 }
 
@@ -144,7 +173,7 @@ enum ar_status ar_decide_cancel_task(struct ar_decision *d, struct ar_error *err
 	out.targets = targets(d, task, &c);
 	if (task->status != AR_TASK_CANCELLING) {
 		ask_to_cancel(d, task, &c);
-		if (!c.children || ar_task_open_children(d, task) == 0)
+		if (!waits_for_parts(d, task, &c))
 			out.status = AR_CANCEL_TASK_STATUS_CANCELLED;
 	}
 	ar_decide_reply(d, AR_CMD_CANCEL_TASK, &out);

@@ -72,6 +72,12 @@ static struct ar_invocation *find_call(struct ar_session *s, const struct ar_eve
 	return *ret_turn ? ar_turn_call(*ret_turn, e->ids[AR_SCOPE_TOOL_CALL]) : NULL;
 }
 
+static void count_call(struct ar_session *s, struct ar_turn *turn)
+{
+	turn->calls_started = AR_OPT_INT(turn->calls_started.v + 1);
+	ar_apply_subagent_spent(s, turn->thread, (struct ar_subagent_use){ .calls = 1 });
+}
+
 enum ar_status ar_apply_tool_started(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_tool_started *p = PAYLOAD(e, tool_started);
@@ -93,13 +99,15 @@ enum ar_status ar_apply_tool_started(struct ar_session *s, const struct ar_event
 	call->stage = AR_CALL_RUNNING;
 	call->attempt = p->attempt.set ? p->attempt.v : 1;
 	if (p->attempt.set)
-		turn->calls_started = AR_OPT_INT(turn->calls_started.v + 1);
+		count_call(s, turn);
 	call->args_ref = ar_apply_keep(s, p->input_ref);
 	call->is_read_only = p->is_read_only.v;
 	call->is_parallel = p->is_concurrency_safe.v;
 	call->is_destructive = p->is_destructive.v;
 	call->is_idempotent = p->is_idempotent.v;
 	call->is_client = ar_str_is(p->runtime_owner, "client");
+	if (ar_str_is(p->runtime_owner, "subagent"))
+		call->delegates = AR_OPT_BOOL(true);
 	call->blocks = ar_str_is(p->interrupt_behavior, "block");
 	call->runs_process = p->runs_process;
 	call->category = AR_STR_NONE;

@@ -26,6 +26,7 @@
 #include "limits/budget.h"
 #include "process/record.h"
 #include "quota/quota.h"
+#include "subagent/subagents.h"
 #include "tool/calls.h"
 #include "worker/worker.h"
 #include "identity.h"
@@ -67,8 +68,27 @@ static struct ar_str fault_in(struct ar_decision *d, const struct ar_tool *tool,
 	return is_good ? AR_STR_NONE : ar_arena_str(d->arena, ar_str_from(fault.message));
 }
 
+static void deny(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+		 struct ar_str reason, struct ar_str hook_run)
+{
+	ar_decide_refuse_call(d, turn, call, "denied",
+			      &(struct ar_call_failure){
+				      .status = AR_TOOL_FAILED_STATUS_DENIED,
+				      .category = AR_STR("permission_denied"),
+				      .message = ar_arena_fmt(d->arena, "the call was not allowed: %.*s",
+							      AR_STR_ARG(reason)),
+				      .advice = AR_STR("go on without it, or say what it is needed for"),
+				      .hook_run = hook_run });
+}
+
 static void no_such_tool(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call)
 {
+	struct ar_str denied = ar_subagent_denies(d, turn, call->name);
+
+	if (!ar_str_absent(denied)) {
+		deny(d, turn, call, denied, AR_STR_NONE);
+		return;
+	}
 	ar_decide_refuse_call(d, turn, call, "unavailable",
 			      &(struct ar_call_failure){
 				      .status = AR_TOOL_FAILED_STATUS_FAILED,
@@ -104,19 +124,6 @@ static void bad_arguments(struct ar_decision *d, struct ar_turn *turn, struct ar
 			.advice = gave_up ? AR_STR("call with shorter arguments, or use another tool")
 					  : AR_STR("correct the arguments and call again"),
 			.retryable = true });
-}
-
-static void deny(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
-		 struct ar_str reason, struct ar_str hook_run)
-{
-	ar_decide_refuse_call(d, turn, call, "denied",
-			      &(struct ar_call_failure){
-				      .status = AR_TOOL_FAILED_STATUS_DENIED,
-				      .category = AR_STR("permission_denied"),
-				      .message = ar_arena_fmt(d->arena, "the call was not allowed: %.*s",
-							      AR_STR_ARG(reason)),
-				      .advice = AR_STR("go on without it, or say what it is needed for"),
-				      .hook_run = hook_run });
 }
 
 /* Nothing less is put in the place of a boundary that cannot be had. */
@@ -352,7 +359,7 @@ void ar_decide_run_call(struct ar_decision *d, const struct ar_turn *turn, const
 {
 	struct ar_effect *effect;
 
-	if (call->is_client) {
+	if (call->is_client || call->waits.count > 0) {
 		ar_decide_wake(d, AR_IN_CALL_DUE, call->id, call->expires);
 		return;
 	}

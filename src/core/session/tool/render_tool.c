@@ -12,6 +12,7 @@ static const char *const owner_words[] = {
 	[AR_TOOL_MCP] = "mcp_server",
 	[AR_TOOL_CONNECTOR] = "hosted_connector",
 	[AR_TOOL_CLIENT] = "client",
+	[AR_TOOL_SUBAGENT] = "subagent",
 };
 
 struct ar_str ar_tool_owner_word(const struct ar_tool *t)

@@ -1,5 +1,6 @@
 /* What comes back of a call: from the tool, from the client that runs it, or nothing in time. Pure. */
 #include "process/record.h"
+#include "subagent/subagents.h"
 #include "tool/calls.h"
 #include "worker/worker.h"
 
@@ -78,10 +79,14 @@ enum ar_status ar_decide_tool_done(struct ar_decision *d, struct ar_error *err)
 	if (!open_call(d, d->input->tool_done.call, &turn, &call))
 		return AR_OK;
 	say_boundary(d, turn, call, result);
-	end_call(d, turn, call, result, d->input->tool_done.duration_ms);
+	if (ar_call_is_delegated(call) && result->outcome == AR_TOOL_OK)
+		ar_subagent_called(d, turn, call, result->text);
+	else
+		end_call(d, turn, call, result, d->input->tool_done.duration_ms);
 	if (turn->is_lost || (result->outcome == AR_TOOL_LOST && ar_worker_lose(d, turn)))
 		return AR_OK; /* it goes on when its worker is back */
 	ar_decide_advance(d, turn);
+	ar_subagents_settle(d);
 	return AR_OK;
 }
 
@@ -91,7 +96,11 @@ enum ar_status ar_decide_call_due(struct ar_decision *d, struct ar_error *err)
 	struct ar_turn *turn;
 
 	(void)err;
-	if (!open_call(d, d->input->due, &turn, &call) || !call->is_client)
+	if (!open_call(d, d->input->due, &turn, &call))
+		return AR_OK;
+	if (ar_call_is_delegated(call))
+		ar_subagent_wait_due(d, turn, call);
+	if (!call->is_client)
 		return AR_OK;
 	ar_decide_fail_call(d, turn, call,
 			    &(struct ar_call_failure){

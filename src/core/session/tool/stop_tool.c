@@ -2,6 +2,7 @@
  * gone. Each gets its end fact. Pure. */
 #include "action/action.h"
 #include "process/record.h"
+#include "subagent/subagents.h"
 #include "tool/calls.h"
 
 static void cancel_run(struct ar_decision *d, const struct ar_invocation *call)
@@ -39,7 +40,7 @@ bool ar_decide_stop_calls(struct ar_decision *d, struct ar_turn *turn)
 
 		if (call->stage == AR_CALL_ENDED)
 			continue;
-		if (call->stage != AR_CALL_RUNNING || call->is_client) {
+		if (call->stage != AR_CALL_RUNNING || call->is_client || ar_call_is_delegated(call)) {
 			close_call(d, turn, call);
 			continue;
 		}
@@ -79,7 +80,7 @@ bool ar_turn_only_waits(const struct ar_session *s, const struct ar_turn *turn)
 		if (call->stage == AR_CALL_ENDED || call->stage == AR_CALL_ALLOWED)
 			continue;
 		if (call->stage != AR_CALL_WAITING && !has_process(s, call) &&
-		    !(call->stage == AR_CALL_RUNNING && call->is_client) &&
+		    !(call->stage == AR_CALL_RUNNING && (call->is_client || ar_call_is_delegated(call))) &&
 		    !(call->stage == AR_CALL_UNKNOWN && (!ar_call_is_safe(call) || turn->waits_worker.v)))
 			return false;
 		waits = true;
@@ -92,7 +93,8 @@ void ar_decide_rearm_calls(struct ar_decision *d, const struct ar_turn *turn)
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		const struct ar_invocation *call = ar_call_at(turn, i);
 
-		if ((call->stage == AR_CALL_RUNNING && call->is_client) || has_process(d->session, call))
+		if ((call->stage == AR_CALL_RUNNING && (call->is_client || ar_call_is_delegated(call))) ||
+		    has_process(d->session, call))
 			ar_decide_run_call(d, turn, call);
 	}
 }
@@ -102,7 +104,8 @@ void ar_decide_end_cut_calls(struct ar_decision *d, struct ar_turn *turn)
 	for (size_t i = 0; i < turn->calls.count; i++) {
 		struct ar_invocation *call = ar_call_at(turn, i);
 
-		if (call->stage != AR_CALL_RUNNING || call->is_client || has_process(d->session, call))
+		if (call->stage != AR_CALL_RUNNING || call->is_client || ar_call_is_delegated(call) ||
+		    has_process(d->session, call))
 			continue;
 		if (call->runs_process.v)
 			ar_decide_begin_again(d, turn, call,

@@ -6,6 +6,7 @@
 #include "limits/budget.h"
 #include "hook/hooks.h"
 #include "report/report.h"
+#include "subagent/subagents.h"
 #include "task/task.h"
 
 void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_str output_ref,
@@ -37,7 +38,9 @@ void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_s
 		});
 	ar_task_turn_ended(d, turn, &(struct ar_ending){ .output_ref = output_ref });
 	ar_turn_report(d, turn);
+	ar_subagent_turn_ended(d, turn, &(struct ar_ending){ .output_ref = output_ref });
 	ar_decide_next(d, ar_decide_thread(d, turn));
+	ar_subagents_settle(d);
 }
 
 _Static_assert((int)AR_TURN_FAILED_STATUS_CANCELLED == (int)AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED &&
@@ -95,6 +98,7 @@ static void end_facts(struct ar_decision *d, const struct ar_turn *turn, const s
 			     .attempts = AR_OPT_INT(turn->task->attempts) });
 	ar_task_turn_ended(d, turn, end);
 	ar_turn_report(d, turn);
+	ar_subagent_turn_ended(d, turn, end);
 }
 
 void ar_decide_fail(struct ar_decision *d, struct ar_turn *turn, const struct ar_ending *end)
@@ -110,6 +114,7 @@ void ar_decide_fail(struct ar_decision *d, struct ar_turn *turn, const struct ar
 		ar_decide_roll_back_turn(d, turn);
 	ar_decide_next(d, ar_decide_thread(d, turn));
 	ar_checkpoint_after_turn(d, turn);
+	ar_subagents_settle(d);
 }
 
 /* The end of a turn that was interrupted, by what interrupted it. */

@@ -1,6 +1,7 @@
 /* Queued turns: promote, remove; and interrupting the one that runs. Pure. */
 #include "action/action.h"
 #include "decide.h"
+#include "subagent/subagents.h"
 
 /* The queued turn a command names; ALREADY_STARTED when it left the queue by running. */
 static enum ar_status find_queued(struct ar_decision *d, struct ar_str queued_turn_id, struct ar_str turn_id,
@@ -52,6 +53,7 @@ void ar_decide_interrupt_for(struct ar_decision *d, struct ar_turn *turn, enum a
 			 "interrupting", turn);
 	ar_decide_say_interrupting(d, turn, why, reason);
 	ar_decide_cancel_actions(d, turn, reason);
+	ar_subagents_interrupt(d, turn, reason);
 	if (ar_str_absent(turn->open_step)) {
 		if (is_lost || !ar_decide_stop_calls(d, turn))
 			ar_decide_cancel(d, turn, reason, AR_STR_NONE);
@@ -129,6 +131,12 @@ static bool is_target(const struct ar_cmd_interrupt_turn_in *in, const struct ar
 	return turn && !turn->is_interrupted &&
 	       (ar_str_absent(in->thread_id) || ar_str_eq(in->thread_id, t->id)) &&
 	       (ar_str_absent(in->turn_id) || ar_str_eq(in->turn_id, turn->id));
+}
+
+/* Turns of children are stopped with their parents, unless they are meant. */
+static bool is_named(const struct ar_cmd_interrupt_turn_in *in)
+{
+	return in->all.v || !ar_str_absent(in->thread_id) || !ar_str_absent(in->turn_id);
 }
 
 /* Whether the session has or had the turn. Of turns that left the window only ids of our own
@@ -223,21 +231,22 @@ enum ar_status ar_decide_interrupt_turn(struct ar_decision *d, struct ar_error *
 		const struct ar_thread *t = d->session->threads.at[i];
 		struct ar_turn *turn = ar_thread_active(t);
 
-		if (is_target(in, t, turn))
+		if (is_target(in, t, turn) && (is_named(in) || !ar_session_subagent_in(d->session, t->id)))
 			ar_vec_push(d->arena, &targets, turn);
 	}
 	if (check_scope(d, targets.count, err) != AR_OK)
 		return AR_E_REFUSED;
 	affected = (struct ar_shape_interrupt_effect){ .tools = running_calls(d, &targets),
 						       .processes = running_processes(d, &targets),
-						       .subagents = ar_texts_empty,
+						       .subagents = ar_subagents_of_turns(d, &targets, true),
 						       .actions = open_actions(d, &targets) };
 	for (size_t i = 0; i < targets.count; i++) {
 		struct ar_turn *turn = targets.at[i];
 
 		if (in->queue_policy == AR_INTERRUPT_TURN_QUEUE_POLICY_CLEAR)
 			clear_queue(d, ar_decide_thread(d, turn), in->reason);
-		ar_decide_interrupt(d, turn, in->reason);
+		if (!turn->is_interrupted) /* not with its parent, just now */
+			ar_decide_interrupt(d, turn, in->reason);
 		out.result = AR_INTERRUPT_TURN_RESULT_ACCEPTED;
 		out.turn_id = turn->id;
 	}

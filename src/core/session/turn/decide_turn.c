@@ -4,6 +4,7 @@
 #include "limits/limits.h"
 #include "hook/hooks.h"
 #include "quota/quota.h"
+#include "subagent/subagents.h"
 #include "task/task.h"
 #include "tenant.h"
 
@@ -111,6 +112,7 @@ void ar_decide_status(struct ar_decision *d, const struct ar_thread *t, int stat
 						       .reason = ar_str_from(reason),
 						       .status_detail = ar_str_from(detail),
 						       .active_turn_id = turn ? turn->id : AR_STR_NONE });
+	ar_subagent_follow(d, t);
 }
 
 struct ar_texts ar_decide_turn_ids(struct ar_decision *d, const struct ar_vec *turns)
@@ -275,7 +277,7 @@ struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *
 	return turn;
 }
 
-static void enqueue(struct ar_decision *d, const struct ar_thread *t, struct ar_turn *turn)
+void ar_decide_enqueue(struct ar_decision *d, const struct ar_thread *t, struct ar_turn *turn)
 {
 	struct ar_vec order = ar_vec_copy(d->arena, &t->queue);
 
@@ -495,13 +497,26 @@ struct ar_cmd_submit_turn_out ar_decide_admit(struct ar_decision *d, const struc
 		ar_decide_start(d, turn);
 		return out;
 	}
-	enqueue(d, t, turn);
+	ar_decide_enqueue(d, t, turn);
 	out.status = AR_ADMISSION_QUEUED;
 	out.queued_turn_id = turn->id;
 	out.position = AR_OPT_INT(is_urgent ? 1 : (int64_t)t->queue.count);
 	if (is_urgent)
 		take_over(d, t, turn, is_rollback);
 	return out;
+}
+
+/* Turns of a child run with its isolation, which a caller's options would replace. */
+static enum ar_status check_not_child(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
+				      struct ar_error *err)
+{
+	const struct ar_shape_subagent_record *r = ar_session_subagent_in(d->session, in->thread_id);
+
+	if (!r || ar_str_absent(in->thread_id))
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_INVALID_INPUT,
+			 "subagent %.*s works in thread %.*s; use send_subagent_input, or fork_thread",
+			 AR_STR_ARG(r->subagent_id), AR_STR_ARG(in->thread_id));
 }
 
 enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err)
@@ -513,7 +528,7 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 
 	if (!ar_str_absent(in->task_id) && ar_task_for_turn(d, in->task_id, &task, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (ar_decide_check_turn(d, in, &turn, err) != AR_OK)
+	if (check_not_child(d, in, err) != AR_OK || ar_decide_check_turn(d, in, &turn, err) != AR_OK)
 		return AR_E_REFUSED;
 	out = ar_decide_admit(d, &turn, task);
 	ar_decide_reply(d, AR_CMD_SUBMIT_TURN, &out);

@@ -1,0 +1,155 @@
+/* Facts about children. A record is replaced whole when a fact changes it. Pure; see apply.c. */
+#include "apply.h"
+#include "describe.h"
+#include "subagent/subagents.h"
+
+#define WINDOW_CLOSED 500 /* newest closed children kept per session */
+
+static void keep_record(struct ar_session *s, struct ar_subagent *a, const struct ar_shape_subagent_record *r)
+{
+	a->record = ar_struct_copy(&ar_shape_subagent_record_desc, r, AR_COPY_TEXT, &s->arena);
+}
+
+static struct ar_subagent *find_by(struct ar_session *s, struct ar_str id, bool is_thread)
+{
+	for (size_t i = s->subagents.count; i > 0; i--) {
+		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i - 1);
+
+		if (ar_str_eq(is_thread ? r->child_thread_id : r->subagent_id, id))
+			return s->subagents.at[i - 1];
+	}
+	return NULL;
+}
+
+static void drop_old(struct ar_session *s)
+{
+	size_t closed = 0;
+
+	for (size_t i = s->subagents.count; i > 0; i--) {
+		if (ar_subagent_is_closed(ar_subagent_at(s, i - 1)) && ++closed > WINDOW_CLOSED)
+			ar_vec_remove(&s->subagents, i - 1);
+	}
+}
+
+enum ar_status ar_apply_subagent_spawned(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_subagent_spawned *p = PAYLOAD(e, subagent_spawned);
+	struct ar_subagent *a = ar_arena_alloc(&s->arena, sizeof(*a));
+	struct ar_shape_subagent_record r = { .subagent_id = e->ids[AR_SCOPE_SUBAGENT],
+					      .parent_session_id = p->parent_session_id,
+					      .parent_thread_id = p->parent_thread_id,
+					      .parent_turn_id = p->parent_turn_id,
+					      .parent_id = p->parent_id,
+					      .tool_call_id = p->tool_call_id,
+					      .task_id = p->task_id,
+					      .child_thread_id = p->child_thread_id,
+					      .depth = p->depth,
+					      .role = p->role,
+					      .nickname = p->nickname,
+					      .definition = p->definition,
+					      .isolation = p->isolation,
+					      .model_policy = p->model_policy,
+					      .options = p->options,
+					      .budget = p->budget,
+					      .status = p->status,
+					      .machine_state = AR_OPT_INT(AR_SUBAGENT_NONE),
+					      .created_at = e->time,
+					      .updated_at = e->time };
+
+	if (find_by(s, r.subagent_id, false))
+		return ar_fail(err, AR_E_CORRUPT, "fact %llu spawns a subagent that exists",
+			       (unsigned long long)e->sequence);
+	if (ar_apply_move(&r.machine_state.v, AR_MACHINE_SUBAGENT, e, err) != AR_OK)
+		return AR_E_CORRUPT;
+	keep_record(s, a, &r);
+	ar_vec_push(&s->arena, &s->subagents, a);
+	ar_apply_count(&s->counters.subagent.v, r.subagent_id);
+	s->counters.subagent.set = true;
+	drop_old(s);
+	return AR_OK;
+}
+
+static void set_status(struct ar_shape_subagent_record *r, struct ar_str status, struct ar_str reason,
+		       struct ar_str detail)
+{
+	r->status = status;
+	r->status_reason = reason;
+	r->status_detail = detail;
+}
+
+/* What the fact says, in the record; a closed child keeps no more than a list shows. */
+static void take_in(struct ar_shape_subagent_record *r, const struct ar_event *e)
+{
+	switch (e->type) {
+	case AR_EV_SUBAGENT_STATUS: {
+		const struct ar_ev_subagent_status *p = PAYLOAD(e, subagent_status);
+
+		set_status(r, ar_apply_word(e, "status", p->status), p->reason, p->status_detail);
+		break;
+	}
+	case AR_EV_SUBAGENT_OUTPUT: {
+		const struct ar_ev_subagent_output *p = PAYLOAD(e, subagent_output);
+
+		r->last_message_ref = p->output_ref;
+		r->summary = p->summary;
+		break;
+	}
+	case AR_EV_SUBAGENT_COMPLETED: {
+		const struct ar_ev_subagent_completed *p = PAYLOAD(e, subagent_completed);
+
+		set_status(r, AR_STR("completed"), AR_STR_NONE, AR_STR_NONE);
+		r->result_ref = p->result_ref;
+		r->last_message_ref = p->last_message_ref;
+		r->error = NULL;
+		break;
+	}
+	case AR_EV_SUBAGENT_FAILED:
+		set_status(r, AR_STR("failed"), AR_STR_NONE, AR_STR_NONE);
+		r->error = PAYLOAD(e, subagent_failed)->error;
+		break;
+	case AR_EV_SUBAGENT_CLOSED:
+		set_status(r, AR_STR("closed"), PAYLOAD(e, subagent_closed)->reason, AR_STR_NONE);
+		r->summary = AR_STR_NONE;
+		r->options = NULL;
+		break;
+	default: /* input: it has work again */
+		if (ar_subagent_is_over(r))
+			set_status(r, AR_STR("queued"), AR_STR("input"), AR_STR_NONE);
+		break;
+	}
+}
+
+enum ar_status ar_apply_subagent(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_subagent *a = find_by(s, e->ids[AR_SCOPE_SUBAGENT], false);
+	struct ar_shape_subagent_record r;
+
+	if (!a)
+		return ar_apply_unknown(err, e, "subagent");
+	r = *a->record;
+	if (ar_apply_move(&r.machine_state.v, AR_MACHINE_SUBAGENT, e, err) != AR_OK)
+		return AR_E_CORRUPT;
+	take_in(&r, e);
+	r.updated_at = e->time;
+	keep_record(s, a, &r);
+	drop_old(s);
+	return AR_OK;
+}
+
+void ar_apply_subagent_spent(struct ar_session *s, struct ar_str thread, struct ar_subagent_use use)
+{
+	static const struct ar_shape_subagent_spent nothing;
+	struct ar_subagent *a = s->subagents.count ? find_by(s, thread, true) : NULL;
+	struct ar_shape_subagent_record r;
+	struct ar_shape_subagent_spent spent;
+
+	if (!a)
+		return;
+	r = *a->record;
+	spent = r.spent ? *r.spent : nothing;
+	spent.tokens = AR_OPT_INT(spent.tokens.v + use.tokens);
+	spent.tool_calls = AR_OPT_INT(spent.tool_calls.v + use.calls);
+	spent.cost_nano = AR_OPT_INT(spent.cost_nano.v + use.cost);
+	r.spent = &spent;
+	keep_record(s, a, &r);
+}
