@@ -484,8 +484,20 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "guard.repeats", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "5", NULL, false, false, false, 0, 1000, NULL, false, false,
 	  offsetof(struct ar_config, guard.repeats),
 	  "How often the same call with the same arguments and the same answer may repeat in a row before the turn is stopped; 0 never stops it." },
+	{ "subagents.tools", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "false", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, subagents.tools),
+	  "Offers models the tools spawn_agent, send_input, wait_agents and close_agent." },
+	{ "subagents.max_depth", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "3", NULL, false, false, false, 0, 16, NULL, false, false,
+	  offsetof(struct ar_config, subagents.max_depth),
+	  "How deep child agents may nest; 0 allows none." },
+	{ "subagents.max_children", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "500", NULL, false, false, false, 1, 1000, NULL, false, false,
+	  offsetof(struct ar_config, subagents.max_children),
+	  "Most child agents of one session that are not closed." },
+	{ "subagents.max_running", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "8", NULL, false, false, false, 1, 1000, NULL, false, false,
+	  offsetof(struct ar_config, subagents.max_running),
+	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 152;
+const size_t ar_config_key_count = 156;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

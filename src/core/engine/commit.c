@@ -152,12 +152,13 @@ static void add_closed_steps(struct ar_live *l)
 	c->append.closed_step_count = n;
 }
 
+/* A session of 10,000 tasks has a snapshot of megabytes: the more it has, the more facts share one. */
 static void add_snapshot(struct ar_live *l)
 {
+	uint64_t every = l->engine->o.snapshot_every + l->state.declared.count;
 	struct ar_commit *c = &l->commit;
 
-	if (!c->request->with_snapshot &&
-	    l->state.head - l->state.snapshot_head < l->engine->o.snapshot_every)
+	if (!c->request->with_snapshot && l->state.head - l->state.snapshot_head < every)
 		return;
 	ar_session_snapshot(&l->state, &c->snapshot);
 	c->append.snapshot = ar_buf_str(&c->snapshot);

@@ -1,5 +1,6 @@
 /* Tasks together: edges from both ends, what blocks what, counts and groups by state. Pure. */
 #include "projection.h"
+#include "task/blocks.h"
 #include "task/task.h"
 
 /* ---- edges ---- */
@@ -131,35 +132,20 @@ static void graph(const struct ar_session *s, struct ar_str thread, struct ar_jw
 
 /* ---- tasks that cannot proceed ---- */
 
-static bool blocks(const struct ar_task *from, const struct ar_edge *e, const struct ar_task *task,
-		   struct ar_str *ret)
-{
-	if (ar_str_is(e->status, AR_EDGE_SATISFIED))
-		return false;
-	if (from == task && ar_str_is(e->kind, "blocked_by")) {
-		*ret = e->target;
-		return true;
-	}
-	*ret = from->id;
-	return ar_str_is(e->kind, "blocks") && ar_str_eq(e->target, task->id);
-}
-
 static void blockers(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
 {
+	struct ar_str held, blocker;
+
 	ar_jw_key(w, "blockers");
 	ar_jw_open_array(w);
-	for (size_t i = 0; i < s->declared.count; i++) {
-		const struct ar_task *from = s->declared.at[i];
+	for (size_t i = 0; i < task->held_by.count; i++) {
+		const struct ar_block *b = ar_block_at(&task->held_by, i);
+		struct ar_shape_blocker shape;
 
-		for (size_t k = 0; k < from->edges.count; k++) {
-			struct ar_shape_blocker blocker;
-			struct ar_str by;
-
-			if (!blocks(from, from->edges.at[k], task, &by))
-				continue;
-			blocker = ar_task_blocker(s, by);
-			ar_struct_encode(&ar_shape_blocker_desc, &blocker, AR_STR_NONE, w);
-		}
+		if (!ar_block_is_open(b) || !ar_block_ends(b->from, b->edge, &held, &blocker))
+			continue;
+		shape = ar_task_blocker(s, blocker);
+		ar_struct_encode(&ar_shape_blocker_desc, &shape, AR_STR_NONE, w);
 	}
 	ar_jw_close_array(w);
 }
@@ -171,8 +157,7 @@ static void blocked_tasks(const struct ar_session *s, struct ar_str thread, stru
 	for (size_t i = 0; i < s->declared.count; i++) {
 		const struct ar_task *task = s->declared.at[i];
 
-		if (!is_in(task, thread) || ar_task_is_over(task) ||
-		    !ar_task_is_blocked(s, task, AR_STR_NONE))
+		if (!is_in(task, thread) || ar_task_is_over(task) || !ar_task_is_blocked(task))
 			continue;
 		ar_jw_open(w);
 		ar_jw_mstr(w, "taskId", task->id);

@@ -16,6 +16,7 @@
 #include "channel/channel.h"
 #include "session.h"
 #include "subagent/subagents.h"
+#include "task/blocks.h"
 
 #include <string.h>
 
@@ -732,7 +733,9 @@ static bool read_item(struct ar_session *s, struct ar_json v, const struct kind 
 static bool have_sheets(const struct ar_vec *tasks)
 {
 	for (size_t i = 0; i < tasks->count; i++) {
-		if (!((const struct ar_task *)tasks->at[i])->sheet)
+		const struct ar_task *one = tasks->at[i];
+
+		if (!one->sheet || ar_str_absent(one->id))
 			return false;
 	}
 	return true;
@@ -772,6 +775,7 @@ enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot,
 	    !have_subagents(s))
 		return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
 			       AR_STR_ARG(s->session_key));
+	ar_blocks_restore(s);
 	s->snapshot_head = s->head;
 	return AR_OK;
 }
@@ -787,6 +791,7 @@ void ar_session_init(struct ar_session *s, struct ar_str session_key, struct ar_
 
 void ar_session_fini(struct ar_session *s)
 {
+	ar_map_fini(&s->declared_ids);
 	ar_arena_fini(&s->arena);
 	*s = (struct ar_session){ 0 };
 }

@@ -45,7 +45,7 @@ struct ar_turn *ar_session_task(const struct ar_session *s, struct ar_str task)
 
 struct ar_task *ar_session_declared(const struct ar_session *s, struct ar_str task)
 {
-	return ar_vec_last_with(&s->declared, offsetof(struct ar_task, id), task);
+	return ar_map_get(&s->declared_ids, task);
 }
 
 struct ar_task *ar_session_any_task(const struct ar_session *s, struct ar_str task)

@@ -8,7 +8,7 @@
 #include "clock.h"
 #include "vec.h"
 
-#define AR_TASKS_MAX 1000 /* declared tasks of a session that have not ended */
+#define AR_TASKS_MAX 10000 /* declared tasks of a session that have not ended */
 #define AR_WINDOW_TASKS 100 /* ended declared tasks kept per session */
 #define AR_TASK_OUTPUTS 100 /* newest output refs kept per task */
 #define AR_EDGES_MAX 200 /* edges that start from one task */
@@ -77,6 +77,7 @@ struct ar_task {
 	ar_usec created, updated, started, ended;
 	struct ar_vec runs; /* struct ar_run */
 	struct ar_vec edges; /* struct ar_edge, that start from it */
+	struct ar_vec held_by, holds; /* struct ar_block (task/blocks.h): made of the edges, not stored */
 	struct ar_sheet *sheet; /* NULL: the task of a turn */
 };
 

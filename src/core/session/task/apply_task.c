@@ -2,6 +2,7 @@
  * keeps more. Pure; see apply.c. */
 #include "apply.h"
 #include "describe.h"
+#include "task/blocks.h"
 #include "task/words.h"
 
 /* ---- sheets: making and runs ---- */
@@ -31,6 +32,7 @@ static void begin_sheet(struct ar_session *s, const struct ar_event *e, struct a
 	};
 	task->sheet = sheet;
 	ar_vec_push(&s->arena, &s->declared, task);
+	ar_blocks_add_task(s, task);
 	s->declared_count = AR_OPT_INT(s->declared_count.v + 1);
 	if (!ar_id_counter(task->id, &n))
 		sheet->number = AR_OPT_INT(++s->counters.task);
@@ -164,16 +166,20 @@ static void move_sheet(struct ar_session *s, const struct ar_event *e, struct ar
 }
 
 /* The oldest ended tasks leave when there are too many, archived ones first: they are read from the store.
- * What this decision is about stays: its row is still to be written. */
+ * What this decision is about stays, since its row is still to be written, and so does what keeps an open
+ * task from running, which nothing else would. */
 static void keep_window(struct ar_session *s)
 {
 	size_t ended = 0;
 
 	for (size_t i = s->declared.count; i > 0; i--) {
-		const struct ar_task *task = s->declared.at[i - 1];
+		struct ar_task *task = s->declared.at[i - 1];
 
-		if (ar_task_is_over(task) && ++ended > AR_WINDOW_TASKS && task->updated < s->updated)
-			ar_vec_remove(&s->declared, i - 1);
+		if (!ar_task_is_over(task) || ++ended <= AR_WINDOW_TASKS || task->updated >= s->updated ||
+		    ar_task_holds_another(task))
+			continue;
+		ar_vec_remove(&s->declared, i - 1);
+		ar_blocks_drop_task(s, task);
 	}
 }
 
@@ -438,6 +444,7 @@ enum ar_status ar_apply_dependency(struct ar_session *s, const struct ar_event *
 	task->updated = e->time;
 	move_under(s, task, r, p->change == AR_TASK_DEPENDENCY_UPDATED_CHANGE_REMOVED);
 	if (p->change == AR_TASK_DEPENDENCY_UPDATED_CHANGE_REMOVED) {
+		ar_blocks_drop_edge(task, edge);
 		ar_task_drop_edge(task, edge);
 		return AR_OK;
 	}
@@ -447,6 +454,7 @@ enum ar_status ar_apply_dependency(struct ar_session *s, const struct ar_event *
 					  .target = ar_apply_keep(s, r->target_id),
 					  .created = e->time };
 		ar_vec_push(&s->arena, &task->edges, edge);
+		ar_blocks_add_edge(s, task, edge);
 	}
 	edge->status = ar_apply_keep(s, r->status);
 	edge->reason = ar_apply_keep(s, r->reason);

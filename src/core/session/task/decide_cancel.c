@@ -2,6 +2,7 @@
  * and the task itself when the last of them has. Also what the end of a turn means for the task
  * that it works for. Pure. */
 #include "subagent/subagents.h"
+#include "describe.h"
 #include "task/task.h"
 
 /* ---- what is stopped ---- */
@@ -216,10 +217,22 @@ static void waits(struct ar_decision *d, const struct ar_task *task, bool has_pa
 	ar_task_emit(d, task, AR_EV_TASK_WAITING, has_parts ? &parts : &criteria);
 }
 
-static void run_completed(struct ar_decision *d, const struct ar_task *task, const struct ar_ending *end)
+static void settle_completed(struct ar_decision *d, const struct ar_task *task)
 {
 	bool has_criteria = task->sheet->acceptance.count > 0;
 	bool has_parts = ar_task_open_children(d, task) > 0;
+	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
+
+	if (has_criteria || has_parts) {
+		waits(d, task, has_parts);
+		return;
+	}
+	ar_task_say_completed(d, &ids, &(struct ar_ev_task_completed){ 0 });
+	ar_task_release(d, task, true);
+}
+
+static void run_completed(struct ar_decision *d, const struct ar_task *task, const struct ar_ending *end)
+{
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
@@ -227,14 +240,26 @@ static void run_completed(struct ar_decision *d, const struct ar_task *task, con
 			       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
 			       .output_refs = { &end->output_ref, !ar_str_absent(end->output_ref) },
 			       .ended_at = d->input->now });
-	if (task->status != AR_TASK_RUNNING)
-		return; /* paused or blocked: the caller that did that resumes it */
-	if (has_criteria || has_parts) {
-		waits(d, task, has_parts);
-		return;
+	if (task->status == AR_TASK_RUNNING) /* otherwise paused or blocked: settled when it goes on */
+		settle_completed(d, task);
+}
+
+static void settle_failed(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run,
+			  const struct ar_task_failure *f)
+{
+	if (f->status == AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED) {
+		ar_task_emit(d, task, AR_EV_TASK_PAUSED,
+			     &(struct ar_ev_task_paused){ .reason = AR_STR("its turn was interrupted") });
+	} else if (f->status == AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT) {
+		ar_task_emit(d, task, AR_EV_TASK_TIMED_OUT,
+			     &(struct ar_ev_task_timed_out){
+				     .limit_kind = AR_TASK_TIMED_OUT_LIMIT_KIND_TIME,
+				     .limit_ms = ar_task_limit(ar_task_constraints(task)->time_ms),
+				     .elapsed_ms = AR_OPT_INT(ar_decide_since(d, run->started) / 1000) });
+		ar_task_release(d, task, false);
+	} else {
+		ar_task_fail(d, task, f);
 	}
-	ar_task_say_completed(d, &ids, &(struct ar_ev_task_completed){ 0 });
-	ar_task_release(d, task, true);
 }
 
 static void run_failed(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run,
@@ -245,21 +270,21 @@ static void run_failed(struct ar_decision *d, const struct ar_task *task, const 
 				     .message = end->message,
 				     .retryable = end->retryable };
 
-	if (ar_task_run_failed(d, task, &f) || task->status != AR_TASK_RUNNING)
-		return;
-	if (f.status == AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED) {
-		ar_task_emit(d, task, AR_EV_TASK_PAUSED,
-			     &(struct ar_ev_task_paused){ .reason = AR_STR("its turn was interrupted") });
-	} else if (f.status == AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT) {
-		ar_task_emit(d, task, AR_EV_TASK_TIMED_OUT,
-			     &(struct ar_ev_task_timed_out){
-				     .limit_kind = AR_TASK_TIMED_OUT_LIMIT_KIND_TIME,
-				     .limit_ms = ar_task_limit(ar_task_constraints(task)->time_ms),
-				     .elapsed_ms = AR_OPT_INT(ar_decide_since(d, run->started) / 1000) });
-		ar_task_release(d, task, false);
-	} else {
-		ar_task_fail(d, task, &f);
-	}
+	if (!ar_task_run_failed(d, task, &f) && task->status == AR_TASK_RUNNING)
+		settle_failed(d, task, run, &f);
+}
+
+void ar_task_settle(struct ar_decision *d, const struct ar_task *task)
+{
+	const struct ar_run *run = ar_task_run(task);
+	struct ar_task_failure f = { .status = ar_enum_find(&ar_task_attempt_failed_status_desc, run->status),
+				     .category = run->category,
+				     .error = run->error };
+
+	if (f.status == 0)
+		settle_completed(d, task);
+	else
+		settle_failed(d, task, run, &f);
 }
 
 void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ending *end)
@@ -267,6 +292,8 @@ void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const
 	const struct ar_task *task = turn->task ? ar_session_declared(d->session, turn->task->parent) : NULL;
 	const struct ar_run *run = task ? ar_task_open_run(task) : NULL;
 
+	if (turn->task)
+		ar_task_release_held(d, turn->task, end->status == 0);
 	if (!task)
 		return;
 	if (task->status == AR_TASK_CANCELLING)

@@ -60,7 +60,7 @@ enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
 		start.how.environment_ref = ar_decide_content(d, in->environment);
 	if (ar_str_absent(start.how.run_id))
 		start.how.run_id = ar_decide_mint(d, "run", &d->counters.run);
-	is_blocked = ar_task_is_blocked(d->session, task, AR_STR_NONE);
+	is_blocked = ar_task_is_blocked(task);
 	if (!is_blocked && ar_task_plan(d, task, &start, &plan, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (task->status == AR_TASK_DRAFT)
@@ -176,14 +176,14 @@ static void resume(struct ar_decision *d, const struct resumption *r, struct ar_
 	ar_task_begin(d, r->task, &r->start, &r->plan);
 }
 
-static enum ar_status check_resume(struct ar_decision *d, const struct ar_task *task, struct ar_error *err)
+static enum ar_status check_resume(const struct ar_task *task, struct ar_error *err)
 {
 	if (task->status != AR_TASK_PAUSED && !(task->status == AR_TASK_RUNNING && ar_task_open_run(task)))
 		return ar_refuse(err, AR_ERR_NOT_PAUSED, "task %.*s is %.*s, not paused",
 				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
-	if (task->status == AR_TASK_PAUSED && ar_task_is_blocked(d->session, task, AR_STR_NONE))
+	if (task->status == AR_TASK_PAUSED && ar_task_is_blocked(task))
 		return ar_refuse(err, AR_ERR_BLOCKED, "task %.*s waits for task %.*s", AR_STR_ARG(task->id),
-				 AR_STR_ARG(ar_task_blocked_by(d->session, task)));
+				 AR_STR_ARG(ar_task_blocked_by(task)));
 	return AR_OK;
 }
 
@@ -201,7 +201,7 @@ static enum ar_status plan_all(struct ar_decision *d, const struct ar_task *task
 	for (size_t i = 0; wants_children(in->propagation) && i < children.count; i++) {
 		const struct ar_task *child = children.at[i];
 
-		if (child->status == AR_TASK_PAUSED && !ar_task_is_blocked(d->session, child, AR_STR_NONE) &&
+		if (child->status == AR_TASK_PAUSED && !ar_task_is_blocked(child) &&
 		    plan_resumption(d, child, NULL, &ret[n++], err) != AR_OK)
 			return AR_E_REFUSED;
 	}
@@ -217,7 +217,7 @@ enum ar_status ar_decide_resume_task(struct ar_decision *d, struct ar_error *err
 	struct ar_task *task;
 	size_t count;
 
-	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_resume(d, task, err) != AR_OK ||
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_resume(task, err) != AR_OK ||
 	    plan_all(d, task, all, &count, err) != AR_OK)
 		return AR_E_REFUSED;
 	run = task->status != AR_TASK_PAUSED || all[0].same ? ar_task_open_run(task)->id : all[0].plan.run.id;
@@ -286,6 +286,7 @@ enum ar_status ar_decide_retry_task(struct ar_decision *d, struct ar_error *err)
 						      .new_run_id = start.how.run_id,
 						      .attempt_count = task->attempts + 1 });
 	ar_task_begin(d, task, &start, &plan);
+	ar_task_hold_again(d, task);
 	ar_decide_reply(d, AR_CMD_RETRY_TASK,
 			&(struct ar_cmd_retry_task_out){ .task_id = task->id,
 							 .run_id = plan.run.id,

@@ -217,6 +217,15 @@ static ar_usec limit_of(const struct ar_decision *d, const struct ar_task *task,
 	return sooner(over_at(d, time, run->started), over_at(d, silence, alive));
 }
 
+/* Its run ended while the task was blocked, and it is not any more. */
+static bool is_unsettled(const struct ar_task *task)
+{
+	const struct ar_run *run = ar_task_run(task);
+
+	return task->status == AR_TASK_RUNNING && run && run->ended && !task->sheet->start &&
+	       !task->sheet->retry_at;
+}
+
 void ar_task_set_clock(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run)
 {
 	ar_usec retry =
@@ -224,7 +233,7 @@ void ar_task_set_clock(struct ar_decision *d, const struct ar_task *task, const 
 	ar_usec due = run ? limit_of(d, task, run) : retry;
 
 	ar_decide_wake_cancel(d, task->id);
-	if (due == 0 && !task->sheet->start)
+	if (due == 0 && !task->sheet->start && !is_unsettled(task))
 		return;
 	ar_decide_wake(d, AR_IN_TASK_DUE, task->id, due ? due : d->input->now);
 }
@@ -312,9 +321,12 @@ enum ar_status ar_decide_task_due(struct ar_decision *d, struct ar_error *err)
 		time_out(d, task, &over);
 	else if (run)
 		ar_task_set_clock(d, task, run);
-	else if (task->sheet->start ? !ar_task_is_blocked(d->session, task, AR_STR_NONE)
-				    : task->sheet->retry_at != 0)
+	else if (ar_task_is_blocked(task))
+		return AR_OK; /* the end of its last blocker sets the clock again */
+	else if (task->sheet->start || task->sheet->retry_at)
 		begin_late(d, task);
+	else if (is_unsettled(task))
+		ar_task_settle(d, task);
 	return AR_OK;
 }
 

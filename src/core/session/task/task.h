@@ -38,23 +38,39 @@ void ar_task_say_accepted(struct ar_decision *d, const struct ar_task *task,
 
 /* ---- the graph ---- */
 
-/* Whether something keeps the task from running: a blocker that is open. `but` has ended in this
- * decision; may be absent. */
-bool ar_task_is_blocked(const struct ar_session *s, const struct ar_task *task, struct ar_str but);
+/* Whether something keeps the task from running: a blocker that is not completed. */
+bool ar_task_is_blocked(const struct ar_task *task);
 
 /* The task `id` as a blocker: with the question that it waits for, if there is one. */
 struct ar_shape_blocker ar_task_blocker(const struct ar_session *s, struct ar_str id);
 
 /* The first of its blockers that is open; absent: none is. */
-struct ar_str ar_task_blocked_by(const struct ar_session *s, const struct ar_task *task);
+struct ar_str ar_task_blocked_by(const struct ar_task *task);
 
 /* Parts of it that have not ended: declared tasks, turns, how many both are. The lists are copies. */
 struct ar_vec ar_task_children(const struct ar_decision *d, const struct ar_task *task);
 struct ar_vec ar_task_turns(const struct ar_decision *d, const struct ar_task *task);
 size_t ar_task_open_children(const struct ar_decision *d, const struct ar_task *task);
 
-/* The task has ended so: edges to it are told, and what only waited for it goes on. */
+/* A fact about an edge that starts from the task. */
+void ar_task_say_edge(struct ar_decision *d, const struct ar_task *task, const struct ar_edge *edge,
+		      int change);
+
+/* ---- depend.c: tasks that wait for tasks ---- */
+
+/* The task cannot run because of that blocker; of one that has ended, or NULL, nothing is said. */
+void ar_task_say_blocked(struct ar_decision *d, const struct ar_task *task, struct ar_str blocker);
+
+/* A blocker of the task is gone: it goes on, or begins by itself, if that was the last. May be NULL. */
+void ar_task_unblock(struct ar_decision *d, const struct ar_task *task);
+
+/* The task has ended so: edges to it are told, and what only waited for it goes on. Without the
+ * first's parent: `_held`, for the task of a turn. */
 void ar_task_release(struct ar_decision *d, const struct ar_task *task, bool is_completed);
+void ar_task_release_held(struct ar_decision *d, const struct ar_task *task, bool is_completed);
+
+/* One that did not end well is tried again: what it holds waits for it as before. */
+void ar_task_hold_again(struct ar_decision *d, const struct ar_task *task);
 
 /* ---- completed.c: what is said of a good end ---- */
 
@@ -126,6 +142,10 @@ void ar_task_set_clock(struct ar_decision *d, const struct ar_task *task, const 
 
 /* A turn that may work for a task has ended, with status 0 well: called before its thread goes on. */
 void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ending *end);
+
+/* Its newest run has ended and nothing holds the task: it is complete, waits for criteria or parts, or
+ * ends as the run did. */
+void ar_task_settle(struct ar_decision *d, const struct ar_task *task);
 
 /* A part of it has ended: a cancellation that waited for it is finished. */
 void ar_task_child_ended(struct ar_decision *d, struct ar_str parent);
