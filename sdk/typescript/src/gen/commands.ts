@@ -2865,7 +2865,7 @@ export interface CommandMethods {
   /**
    * Send input to a child agent.
    * The same key or turn id adds no event.
-   * Fails with: subagent_not_found, subagent_closed, busy_rejected.
+   * Fails with: subagent_not_found, subagent_closed, busy_rejected, budget_exceeded, id_conflict.
    */
   sendSubagentInput(input: SendSubagentInputInput, options?: CallOptions): Promise<SendSubagentInputResult>;
   /**
@@ -2876,7 +2876,7 @@ export interface CommandMethods {
   /**
    * Continue a child agent.
    * While the child runs it does nothing.
-   * Fails with: subagent_not_found, subagent_closed, unrecoverable.
+   * Fails with: subagent_not_found, subagent_closed, unrecoverable, busy_rejected, budget_exceeded.
    */
   resumeSubagent(input: ResumeSubagentInput, options?: CallOptions): Promise<ResumeSubagentResult>;
   /**
