@@ -15,6 +15,7 @@ import commands from './scenarios/commands.mjs';
 import context from './scenarios/context.mjs';
 import gates from './scenarios/gates.mjs';
 import routes from './scenarios/routes.mjs';
+import agents from './scenarios/agents.mjs';
 import turns from './scenarios/turns.mjs';
 
 const src = resolve(dirname(fileURLToPath(import.meta.url)), '../../src');
@@ -27,7 +28,7 @@ const KIND = {
 	'engine.process_ready': 'processes', 'engine.before_go': 'processes', 'engine.process_end': 'processes',
 };
 const wanted = new RegExp(process.env.AR_SCENARIO ?? '');
-const scenarios = [...turns, ...commands, ...gates, ...context, ...routes].filter((s) => wanted.test(s.name));
+const scenarios = [...turns, ...commands, ...gates, ...context, ...routes, ...agents].filter((s) => wanted.test(s.name));
 
 const other = isPostgres ? 'store_sqlite' : 'store_postgres';
 const grepped = execFileSync('grep', ['-rhoE', `--exclude-dir=${other}`, 'AR_FAULT(_ERROR)?\\("[^"]*"', src], { encoding: 'utf8' });
