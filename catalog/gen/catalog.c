@@ -32,6 +32,10 @@ static const char *const ar_workspace_item_kind_names[] = { NULL, "instructions"
 const struct ar_enum_desc ar_workspace_item_kind_desc = { "workspace_item_kind", ar_workspace_item_kind_names, 5 };
 static const char *const ar_worker_reach_names[] = { NULL, "away", "connected", "stale", "lost", "unknown" };
 const struct ar_enum_desc ar_worker_reach_desc = { "worker_reach", ar_worker_reach_names, 6 };
+static const char *const ar_schedule_catch_up_names[] = { NULL, "skip", "once", "all" };
+const struct ar_enum_desc ar_schedule_catch_up_desc = { "schedule_catch_up", ar_schedule_catch_up_names, 4 };
+static const char *const ar_schedule_overlap_names[] = { NULL, "skip", "queue", "cancel" };
+const struct ar_enum_desc ar_schedule_overlap_desc = { "schedule_overlap", ar_schedule_overlap_names, 4 };
 static const char *const ar_turn_options_mode_names[] = { NULL, "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto" };
 const struct ar_enum_desc ar_turn_options_mode_desc = { "turn_options_mode", ar_turn_options_mode_names, 9 };
 static const char *const ar_turn_options_sandbox_names[] = { NULL, "read_only", "workspace_write", "no_network", "allowlisted_network", "danger_full_access" };
@@ -52,6 +56,12 @@ static const char *const ar_workspace_record_status_names[] = { NULL, "active", 
 const struct ar_enum_desc ar_workspace_record_status_desc = { "workspace_record_status", ar_workspace_record_status_names, 3 };
 static const char *const ar_worker_record_status_names[] = { NULL, "active", "removed" };
 const struct ar_enum_desc ar_worker_record_status_desc = { "worker_record_status", ar_worker_record_status_names, 3 };
+static const char *const ar_schedule_record_status_names[] = { NULL, "active", "paused", "ended" };
+const struct ar_enum_desc ar_schedule_record_status_desc = { "schedule_record_status", ar_schedule_record_status_names, 4 };
+static const char *const ar_schedule_run_trigger_names[] = { NULL, "time", "catch_up", "request" };
+const struct ar_enum_desc ar_schedule_run_trigger_desc = { "schedule_run_trigger", ar_schedule_run_trigger_names, 4 };
+static const char *const ar_schedule_run_status_names[] = { NULL, "queued", "starting", "running", "completed", "failed", "cancelled", "refused", "missed" };
+const struct ar_enum_desc ar_schedule_run_status_desc = { "schedule_run_status", ar_schedule_run_status_names, 9 };
 static const char *const ar_trajectory_export_status_names[] = { NULL, "pending", "exported", "failed", "redacted", "not-supported" };
 const struct ar_enum_desc ar_trajectory_export_status_desc = { "trajectory_export_status", ar_trajectory_export_status_names, 6 };
 static const char *const ar_action_escalation_state_names[] = { NULL, "pending", "escalated" };
@@ -300,6 +310,10 @@ static const char *const ar_list_workers_status_names[] = { NULL, "active", "rem
 const struct ar_enum_desc ar_list_workers_status_desc = { "list_workers_status", ar_list_workers_status_names, 4 };
 static const char *const ar_remove_worker_result_names[] = { NULL, "removed", "no_op" };
 const struct ar_enum_desc ar_remove_worker_result_desc = { "remove_worker_result", ar_remove_worker_result_names, 3 };
+static const char *const ar_end_schedule_result_names[] = { NULL, "ended", "no_op" };
+const struct ar_enum_desc ar_end_schedule_result_desc = { "end_schedule_result", ar_end_schedule_result_names, 3 };
+static const char *const ar_list_schedules_status_names[] = { NULL, "open", "ended", "all" };
+const struct ar_enum_desc ar_list_schedules_status_desc = { "list_schedules_status", ar_list_schedules_status_names, 4 };
 
 static const struct ar_field_desc ar_shape_offered_tool_fields[] = {
 	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_offered_tool, name), NULL, { 0, false },
@@ -1307,6 +1321,104 @@ static const struct ar_field_desc ar_shape_create_policy_fields[] = {
 };
 const struct ar_struct_desc ar_shape_create_policy_desc = { ar_shape_create_policy_fields, 5, sizeof(struct ar_shape_create_policy), NULL, 0, true, offsetof(struct ar_shape_create_policy, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_schedule_start_fields[] = {
+	{ "text", AR_F_STRING, true, false, false, 0, 65536, offsetof(struct ar_shape_schedule_start, text), NULL, { 0, false },
+	  "Input of the turn.", NULL },
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_schedule_start, session_id), NULL, { 0, false },
+	  "Session that gets the turn; without it each run gets a session of its own.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_schedule_start, thread_id), NULL, { 0, false },
+	  "Thread of that session; without it its default thread.", NULL },
+	{ "createPolicy", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_shape_schedule_start, create_policy), NULL, { 0, false },
+	  "Without sessionId: the new sessions.", &ar_shape_create_policy_desc },
+	{ "options", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_shape_schedule_start, options), NULL, { 0, false },
+	  "Options of the turn.", &ar_shape_turn_options_desc },
+};
+const struct ar_struct_desc ar_shape_schedule_start_desc = { ar_shape_schedule_start_fields, 5, sizeof(struct ar_shape_schedule_start), NULL, 0, true, offsetof(struct ar_shape_schedule_start, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_schedule_record_fields[] = {
+	{ "scheduleId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_schedule_record, schedule_id), NULL, { 0, false },
+	  "The schedule.", NULL },
+	{ "tenant", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_schedule_record, tenant), NULL, { 0, false },
+	  "Tenant it belongs to.", NULL },
+	{ "createdBy", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_shape_schedule_record, created_by), NULL, { 0, false },
+	  "Person or actor that created it.", NULL },
+	{ "name", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_shape_schedule_record, name), NULL, { 0, false },
+	  "Name to show.", NULL },
+	{ "spec", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_shape_schedule_record, spec), NULL, { 0, false },
+	  "When it is due.", NULL },
+	{ "zone", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_schedule_record, zone), NULL, { 0, false },
+	  "Zone of its fields; absent: UTC.", NULL },
+	{ "sentence", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_schedule_record, sentence), NULL, { 0, false },
+	  "The same in words.", NULL },
+	{ "start", AR_F_OBJECT, true, false, false, 0, 196608, offsetof(struct ar_shape_schedule_record, start), NULL, { 0, false },
+	  "What it starts.", &ar_shape_schedule_start_desc },
+	{ "person", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_schedule_record, person), NULL, { 0, false },
+	  "Person who last said what it starts; turns count as theirs.", NULL },
+	{ "jitterMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_schedule_record, jitter_ms), NULL, { 0, false },
+	  "Most that a run begins later.", NULL },
+	{ "catchUp", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_record, catch_up), &ar_schedule_catch_up_desc, { 0, false },
+	  "What happens to times that passed while no server ran.", NULL },
+	{ "overlap", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_record, overlap), &ar_schedule_overlap_desc, { 0, false },
+	  "What happens if a run has not ended when the next is due.", NULL },
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_record, status), &ar_schedule_record_status_desc, { 0, false },
+	  "Whether it is due at its times.", NULL },
+	{ "anchorAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_record, anchor_at), NULL, { 0, false },
+	  "Intervals are counted from here.", NULL },
+	{ "nextAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_schedule_record, next_at), NULL, { 0, false },
+	  "Its next time, without jitter; absent while it is paused or has ended.", NULL },
+	{ "runs", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_record, runs), NULL, { 0, false },
+	  "Runs so far.", NULL },
+	{ "missed", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_record, missed), NULL, { 0, false },
+	  "Times without a run so far.", NULL },
+	{ "version", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_record, version), NULL, { 0, false },
+	  "Counts its changes.", NULL },
+	{ "createdAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_record, created_at), NULL, { 0, false },
+	  "When it was created.", NULL },
+	{ "updatedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_record, updated_at), NULL, { 0, false },
+	  "When it last changed.", NULL },
+	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_schedule_record, as_of_sequence), NULL, { 0, false },
+	  "In lists: newest fact of its log that this shows.", NULL },
+};
+const struct ar_struct_desc ar_shape_schedule_record_desc = { ar_shape_schedule_record_fields, 21, sizeof(struct ar_shape_schedule_record), NULL, 0, true, offsetof(struct ar_shape_schedule_record, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_schedule_run_fields[] = {
+	{ "runId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_schedule_run, run_id), NULL, { 0, false },
+	  "The run.", NULL },
+	{ "number", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_run, number), NULL, { 0, false },
+	  "Counts the runs and misses of its schedule.", NULL },
+	{ "trigger", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_run, trigger), &ar_schedule_run_trigger_desc, { 0, false },
+	  "Whether its time came, had passed while no server ran, or somebody asked for it.", NULL },
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_run, status), &ar_schedule_run_status_desc, { 0, false },
+	  "How far it is; missed: there was none.", NULL },
+	{ "dueAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_run, due_at), NULL, { 0, false },
+	  "Its time, without jitter.", NULL },
+	{ "firedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_schedule_run, fired_at), NULL, { 0, false },
+	  "When the run began, or the miss was seen.", NULL },
+	{ "lateMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_schedule_run, late_ms), NULL, { 0, false },
+	  "How much later than its time, jitter included.", NULL },
+	{ "count", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_schedule_run, count), NULL, { 0, false },
+	  "missed: how many times passed.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_schedule_run, reason), NULL, { 0, false },
+	  "missed, cancelled: why.", NULL },
+	{ "cancelling", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_schedule_run, cancelling), NULL, { 0, false },
+	  "True: its turn is being interrupted.", NULL },
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_schedule_run, session_id), NULL, { 0, false },
+	  "Session of its turn.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_schedule_run, thread_id), NULL, { 0, false },
+	  "Thread of its turn.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_schedule_run, turn_id), NULL, { 0, false },
+	  "Its turn.", NULL },
+	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_schedule_run, task_id), NULL, { 0, false },
+	  "Task of its turn; missed: the task that records it.", NULL },
+	{ "outputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_schedule_run, output_ref), NULL, { 0, false },
+	  "Where its answer is stored.", NULL },
+	{ "error", AR_F_OBJECT, false, false, false, 0, 8192, offsetof(struct ar_shape_schedule_run, error), NULL, { 0, false },
+	  "Why it did not complete.", &ar_shape_failure_desc },
+	{ "endedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_schedule_run, ended_at), NULL, { 0, false },
+	  "When it ended; absent: it has not.", NULL },
+};
+const struct ar_struct_desc ar_shape_schedule_run_desc = { ar_shape_schedule_run_fields, 17, sizeof(struct ar_shape_schedule_run), NULL, 0, true, offsetof(struct ar_shape_schedule_run, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_interrupt_effect_fields[] = {
 	{ "tools", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_interrupt_effect, tools), NULL, { 0, false },
 	  "Ids of tool calls.", NULL },
@@ -1326,6 +1438,20 @@ static const struct ar_field_desc ar_shape_open_question_fields[] = {
 	  "Its id.", NULL },
 };
 const struct ar_struct_desc ar_shape_open_question_desc = { ar_shape_open_question_fields, 2, sizeof(struct ar_shape_open_question), NULL, 0, true, offsetof(struct ar_shape_open_question, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_missed_run_fields[] = {
+	{ "scheduleId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_missed_run, schedule_id), NULL, { 0, false },
+	  "The schedule.", NULL },
+	{ "runId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_missed_run, run_id), NULL, { 0, false },
+	  "The miss, in the log of the schedule.", NULL },
+	{ "dueAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_missed_run, due_at), NULL, { 0, false },
+	  "The last time that was missed.", NULL },
+	{ "count", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_missed_run, count), NULL, { 0, false },
+	  "How many were.", NULL },
+	{ "reason", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_shape_missed_run, reason), NULL, { 0, false },
+	  "Why.", NULL },
+};
+const struct ar_struct_desc ar_shape_missed_run_desc = { ar_shape_missed_run_fields, 5, sizeof(struct ar_shape_missed_run), NULL, 0, true, offsetof(struct ar_shape_missed_run, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_updated_task_fields[] = {
 	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_updated_task, task_id), NULL, { 0, false },
@@ -4360,6 +4486,44 @@ static const struct ar_field_desc ar_ev_turn_reported_fields[] = {
 	  "Error code of the refusal.", NULL },
 };
 
+static const struct ar_field_desc ar_ev_schedule_created_fields[] = {
+	{ "schedule", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_ev_schedule_created, schedule), NULL, { 0, false },
+	  "The schedule.", &ar_shape_schedule_record_desc },
+};
+
+static const struct ar_field_desc ar_ev_schedule_updated_fields[] = {
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_schedule_updated, actor), NULL, { 0, false },
+	  "Who changed it.", NULL },
+	{ "schedule", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_ev_schedule_updated, schedule), NULL, { 0, false },
+	  "The schedule as it is now.", &ar_shape_schedule_record_desc },
+};
+
+static const struct ar_field_desc ar_ev_schedule_fired_fields[] = {
+	{ "run", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_schedule_fired, run), NULL, { 0, false },
+	  "The run.", &ar_shape_schedule_run_desc },
+	{ "nextAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_ev_schedule_fired, next_at), NULL, { 0, false },
+	  "The next time of the schedule; absent: it has none.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_schedule_missed_fields[] = {
+	{ "run", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_schedule_missed, run), NULL, { 0, false },
+	  "The last of them, with their number and the reason.", &ar_shape_schedule_run_desc },
+	{ "nextAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_ev_schedule_missed, next_at), NULL, { 0, false },
+	  "The next time of the schedule; absent: it has none.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_schedule_run_changed_fields[] = {
+	{ "run", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_schedule_run_changed, run), NULL, { 0, false },
+	  "The run as it is now.", &ar_shape_schedule_run_desc },
+};
+
+static const struct ar_field_desc ar_ev_schedule_ended_fields[] = {
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_schedule_ended, actor), NULL, { 0, false },
+	  "Who ended it.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_schedule_ended, reason), NULL, { 0, false },
+	  "Why.", NULL },
+};
+
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, session_id), NULL, { 0, false },
 	  "Session to submit to; without it createPolicy makes one.", NULL },
@@ -4500,6 +4664,8 @@ static const struct ar_field_desc ar_cmd_create_task_in_fields[] = {
 	  "Whatever the caller wants kept with it.", NULL },
 	{ "draft", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_create_task_in, draft), NULL, { 0, false },
 	  "Only defines it; start_task accepts it.", NULL },
+	{ "missedRun", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_task_in, missed_run), NULL, { 0, false },
+	  "The task records that a schedule missed a run, and has failed. For the runtime alone.", &ar_shape_missed_run_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_task_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
@@ -6635,6 +6801,120 @@ static const struct ar_field_desc ar_cmd_report_turn_out_fields[] = {
 	  "The same.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_create_schedule_in_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_cmd_create_schedule_in, name), NULL, { 0, false },
+	  "Name to show.", NULL },
+	{ "spec", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_cmd_create_schedule_in, spec), NULL, { 0, false },
+	  "Five fields of cron, @hourly, @daily, @weekly, @monthly, @yearly, or an interval: every 15m.", NULL },
+	{ "zone", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_create_schedule_in, zone), NULL, { 0, false },
+	  "Zone of the IANA database that the fields are in; without it, UTC.", NULL },
+	{ "start", AR_F_OBJECT, true, false, false, 0, 196608, offsetof(struct ar_cmd_create_schedule_in, start), NULL, { 0, false },
+	  "What it starts.", &ar_shape_schedule_start_desc },
+	{ "jitterMs", AR_F_INT, false, false, false, 0, 3600000, offsetof(struct ar_cmd_create_schedule_in, jitter_ms), NULL, { 0, false },
+	  "Each run begins up to this much later, by an amount that is fixed for each time.", NULL },
+	{ "catchUp", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_create_schedule_in, catch_up), &ar_schedule_catch_up_desc, { 0, false },
+	  "What happens to times that passed while no server ran; without it, once.", NULL },
+	{ "overlap", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_create_schedule_in, overlap), &ar_schedule_overlap_desc, { 0, false },
+	  "What happens if a run has not ended when the next is due; without it, skip.", NULL },
+	{ "paused", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_create_schedule_in, paused), NULL, { 0, false },
+	  "Creates it paused.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_schedule_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_create_schedule_out_fields[] = {
+	{ "schedule", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_create_schedule_out, schedule), NULL, { 0, false },
+	  "The schedule.", &ar_shape_schedule_record_desc },
+};
+
+static const struct ar_field_desc ar_cmd_update_schedule_in_fields[] = {
+	{ "scheduleId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_update_schedule_in, schedule_id), NULL, { 0, false },
+	  "The schedule.", NULL },
+	{ "name", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_update_schedule_in, name), NULL, { 0, false },
+	  "Its new name.", NULL },
+	{ "spec", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_update_schedule_in, spec), NULL, { 0, false },
+	  "Its new times.", NULL },
+	{ "zone", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_update_schedule_in, zone), NULL, { 0, false },
+	  "Its new zone.", NULL },
+	{ "start", AR_F_OBJECT, false, false, false, 0, 196608, offsetof(struct ar_cmd_update_schedule_in, start), NULL, { 0, false },
+	  "What it starts from now on, whole.", &ar_shape_schedule_start_desc },
+	{ "jitterMs", AR_F_INT, false, false, false, 0, 3600000, offsetof(struct ar_cmd_update_schedule_in, jitter_ms), NULL, { 0, false },
+	  "Its new jitter.", NULL },
+	{ "catchUp", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_update_schedule_in, catch_up), &ar_schedule_catch_up_desc, { 0, false },
+	  "What happens from now on to times that passed while no server ran.", NULL },
+	{ "overlap", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_update_schedule_in, overlap), &ar_schedule_overlap_desc, { 0, false },
+	  "What happens from now on if a run has not ended when the next is due.", NULL },
+	{ "paused", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_update_schedule_in, paused), NULL, { 0, false },
+	  "True pauses it, false resumes it.", NULL },
+	{ "version", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_update_schedule_in, version), NULL, { 0, false },
+	  "Version that the change is based on.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_update_schedule_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_update_schedule_out_fields[] = {
+	{ "schedule", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_update_schedule_out, schedule), NULL, { 0, false },
+	  "The schedule.", &ar_shape_schedule_record_desc },
+};
+
+static const struct ar_field_desc ar_cmd_run_schedule_in_fields[] = {
+	{ "scheduleId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_run_schedule_in, schedule_id), NULL, { 0, false },
+	  "The schedule.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_run_schedule_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_run_schedule_out_fields[] = {
+	{ "run", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_run_schedule_out, run), NULL, { 0, false },
+	  "The run; missed, if its overlap policy skips it.", &ar_shape_schedule_run_desc },
+};
+
+static const struct ar_field_desc ar_cmd_end_schedule_in_fields[] = {
+	{ "scheduleId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_end_schedule_in, schedule_id), NULL, { 0, false },
+	  "The schedule.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_end_schedule_in, reason), NULL, { 0, false },
+	  "Why.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_end_schedule_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_end_schedule_out_fields[] = {
+	{ "scheduleId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_end_schedule_out, schedule_id), NULL, { 0, false },
+	  "The schedule.", NULL },
+	{ "result", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_end_schedule_out, result), &ar_end_schedule_result_desc, { 0, false },
+	  "no_op when it had ended before.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_get_schedule_in_fields[] = {
+	{ "scheduleId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_get_schedule_in, schedule_id), NULL, { 0, false },
+	  "The schedule.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_get_schedule_out_fields[] = {
+	{ "schedule", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_schedule_out, schedule), NULL, { 0, false },
+	  "The schedule.", &ar_shape_schedule_record_desc },
+	{ "runs", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_schedule_out, runs), NULL, { 0, false },
+	  "All runs that have not ended, and the newest that have, oldest first.", &ar_shape_schedule_run_desc },
+	{ "nextTimes", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_schedule_out, next_times), NULL, { 0, false },
+	  "Its next three times; none while it is paused or has ended.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_list_schedules_in_fields[] = {
+	{ "status", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_list_schedules_in, status), &ar_list_schedules_status_desc, { 0, false },
+	  "Which ones; without it, open: those that have not ended.", NULL },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_schedules_in, cursor), NULL, { 0, false },
+	  "nextCursor of the previous page.", NULL },
+	{ "limit", AR_F_INT, false, false, false, 0, 1000, offsetof(struct ar_cmd_list_schedules_in, limit), NULL, { 0, false },
+	  "Most records to return.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_list_schedules_out_fields[] = {
+	{ "schedules", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_schedules_out, schedules), NULL, { 0, false },
+	  "Their records.", &ar_shape_schedule_record_desc },
+	{ "nextCursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_list_schedules_out, next_cursor), NULL, { 0, false },
+	  "Cursor of the next page; absent at the end.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -7436,6 +7716,30 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "What started the turn from another session knows how it ended, or does not want to know.",
 	  false, AR_CLASS_EXTENDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
 	  { ar_ev_turn_reported_fields, 3, sizeof(struct ar_ev_turn_reported), NULL, 0, false, 0, 0 } },
+	[AR_EV_SCHEDULE_CREATED] = { AR_EV_SCHEDULE_CREATED, "schedule.created", "schedule",
+	  "A schedule exists from here on; after session.created, which names its tenant.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_schedule_created_fields, 1, sizeof(struct ar_ev_schedule_created), NULL, 0, false, 0, 0 } },
+	[AR_EV_SCHEDULE_UPDATED] = { AR_EV_SCHEDULE_UPDATED, "schedule.updated", "schedule",
+	  "A schedule was changed, paused or resumed.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_schedule_updated_fields, 2, sizeof(struct ar_ev_schedule_updated), NULL, 0, false, 0, 0 } },
+	[AR_EV_SCHEDULE_FIRED] = { AR_EV_SCHEDULE_FIRED, "schedule.fired", "schedule",
+	  "A run of a schedule begins: its turn is submitted after this, or it waits for the run before it.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_schedule_fired_fields, 2, sizeof(struct ar_ev_schedule_fired), NULL, 0, false, 0, 0 } },
+	[AR_EV_SCHEDULE_MISSED] = { AR_EV_SCHEDULE_MISSED, "schedule.missed", "schedule",
+	  "Times of a schedule passed without a run: while no server ran, or because of its overlap policy.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_schedule_missed_fields, 2, sizeof(struct ar_ev_schedule_missed), NULL, 0, false, 0, 0 } },
+	[AR_EV_SCHEDULE_RUN_CHANGED] = { AR_EV_SCHEDULE_RUN_CHANGED, "schedule.run_changed", "schedule",
+	  "A run of a schedule has another status: its turn was accepted or refused, has ended, or is cancelled.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_schedule_run_changed_fields, 1, sizeof(struct ar_ev_schedule_run_changed), NULL, 0, false, 0, 0 } },
+	[AR_EV_SCHEDULE_ENDED] = { AR_EV_SCHEDULE_ENDED, "schedule.ended", "schedule",
+	  "A schedule has ended for good.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_schedule_ended_fields, 2, sizeof(struct ar_ev_schedule_ended), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
@@ -7465,12 +7769,12 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_HISTORY_WINDOW_LOADED, AR_EV_HISTORY_RECONSTRUCTED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_QUEUE_CHANGED, AR_EV_THREAD_UPDATED, AR_EV_TURN_STARTED, AR_EV_RUN_STATUS }, 7, 200, NULL, "spec+contract" },
 	[AR_CMD_CREATE_TASK] = { AR_CMD_CREATE_TASK, "create_task",
 	  "Create a task with an objective.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_create_task_in_fields, 19, sizeof(struct ar_cmd_create_task_in), ar_cmd_create_task_in_oneofs, 1, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_task_in_fields, 20, sizeof(struct ar_cmd_create_task_in), ar_cmd_create_task_in_oneofs, 1, false, 0, 0 },
 	  { ar_cmd_create_task_out_fields, 3, sizeof(struct ar_cmd_create_task_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_task_in, idempotency_key) }, { "taskId", offsetof(struct ar_cmd_create_task_in, task_id) } }, "taskId",
 	  (const uint16_t[]){ AR_ERR_INVALID_SCOPE, AR_ERR_PARENT_NOT_FOUND, AR_ERR_PARENT_CANCELLING, AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED }, 5,
-	  (const uint16_t[]){ AR_EV_TASK_CREATED, AR_EV_TASK_ACCEPTED, AR_EV_TASK_DELEGATED, AR_EV_TASK_DEPENDENCY_UPDATED }, 4, 200, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_EV_TASK_CREATED, AR_EV_TASK_ACCEPTED, AR_EV_TASK_DELEGATED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_TASK_FAILED }, 5, 200, NULL, "spec+contract" },
 	[AR_CMD_UPDATE_TASK] = { AR_CMD_UPDATE_TASK, "update_task",
 	  "Change title, objective, priority, people, acceptance, constraints or profile of a task.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_update_task_in_fields, 4, sizeof(struct ar_cmd_update_task_in), NULL, 0, false, 0, 0 },
@@ -8214,7 +8518,55 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { AR_TARGET_ANY, 1, { offsetof(struct ar_cmd_report_turn_in, to) }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_SCOPE, AR_ERR_NOT_FOUND }, 3,
-	  NULL, 0, 200, NULL, "extension (work in a session of its own reports to what started it)" },
+	  (const uint16_t[]){ AR_EV_SCHEDULE_RUN_CHANGED }, 1, 200, NULL, "extension (work in a session of its own reports to what started it)" },
+	[AR_CMD_CREATE_SCHEDULE] = { AR_CMD_CREATE_SCHEDULE, "create_schedule",
+	  "Create a schedule: it submits a turn at the times of a cron expression or an interval, to a session that is there or to a new one each time.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_schedule_in_fields, 9, sizeof(struct ar_cmd_create_schedule_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_create_schedule_out_fields, 1, sizeof(struct ar_cmd_create_schedule_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
+	    { "idempotencyKey", offsetof(struct ar_cmd_create_schedule_in, idempotency_key) }, { NULL, 0 } }, "idempotencyKey",
+	  (const uint16_t[]){ AR_ERR_INVALID_SCHEDULE, AR_ERR_INVALID_INPUT, AR_ERR_ID_CONFLICT, AR_ERR_SESSION_NOT_FOUND, AR_ERR_TENANT_QUOTA_EXCEEDED, AR_ERR_STORAGE_UNAVAILABLE }, 6,
+	  (const uint16_t[]){ AR_EV_SCHEDULE_CREATED }, 1, 200, NULL, "extension (the standard names schedules, and no verb for them)" },
+	[AR_CMD_UPDATE_SCHEDULE] = { AR_CMD_UPDATE_SCHEDULE, "update_schedule",
+	  "Change a schedule, pause it, or resume it. Times that pass while it is paused are not made up for.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_update_schedule_in_fields, 11, sizeof(struct ar_cmd_update_schedule_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_update_schedule_out_fields, 1, sizeof(struct ar_cmd_update_schedule_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_SCHEDULE, 1, { offsetof(struct ar_cmd_update_schedule_in, schedule_id) }, AR_ERR_SCHEDULE_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_update_schedule_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SCHEDULE_NOT_FOUND, AR_ERR_SCHEDULE_ENDED, AR_ERR_INVALID_SCHEDULE, AR_ERR_INVALID_INPUT, AR_ERR_VERSION_CONFLICT, AR_ERR_SESSION_NOT_FOUND }, 6,
+	  (const uint16_t[]){ AR_EV_SCHEDULE_UPDATED }, 1, 200, NULL, "extension (the standard names schedules, and no verb for them)" },
+	[AR_CMD_RUN_SCHEDULE] = { AR_CMD_RUN_SCHEDULE, "run_schedule",
+	  "Run a schedule now, paused or not; its times stay as they are.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_run_schedule_in_fields, 2, sizeof(struct ar_cmd_run_schedule_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_run_schedule_out_fields, 1, sizeof(struct ar_cmd_run_schedule_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_SCHEDULE, 1, { offsetof(struct ar_cmd_run_schedule_in, schedule_id) }, AR_ERR_SCHEDULE_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_run_schedule_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SCHEDULE_NOT_FOUND, AR_ERR_SCHEDULE_ENDED }, 2,
+	  (const uint16_t[]){ AR_EV_SCHEDULE_FIRED, AR_EV_SCHEDULE_MISSED, AR_EV_SCHEDULE_RUN_CHANGED }, 3, 202, NULL, "extension (the standard names schedules, and no verb for them)" },
+	[AR_CMD_END_SCHEDULE] = { AR_CMD_END_SCHEDULE, "end_schedule",
+	  "End a schedule for good. A run that has begun goes on; those that wait are cancelled.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_end_schedule_in_fields, 3, sizeof(struct ar_cmd_end_schedule_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_end_schedule_out_fields, 2, sizeof(struct ar_cmd_end_schedule_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_SCHEDULE, 1, { offsetof(struct ar_cmd_end_schedule_in, schedule_id) }, AR_ERR_SCHEDULE_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_end_schedule_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SCHEDULE_NOT_FOUND }, 1,
+	  (const uint16_t[]){ AR_EV_SCHEDULE_ENDED, AR_EV_SCHEDULE_RUN_CHANGED }, 2, 200, NULL, "extension (the standard names schedules, and no verb for them)" },
+	[AR_CMD_GET_SCHEDULE] = { AR_CMD_GET_SCHEDULE, "get_schedule",
+	  "Read a schedule: its record, its newest runs and its next times.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_get_schedule_in_fields, 1, sizeof(struct ar_cmd_get_schedule_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_get_schedule_out_fields, 3, sizeof(struct ar_cmd_get_schedule_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SCHEDULE_NOT_FOUND }, 1,
+	  NULL, 0, 200, "/v1/schedules/{scheduleId}", "extension (the standard names schedules, and no verb for them)" },
+	[AR_CMD_LIST_SCHEDULES] = { AR_CMD_LIST_SCHEDULES, "list_schedules",
+	  "List schedules of the tenant.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_list_schedules_in_fields, 3, sizeof(struct ar_cmd_list_schedules_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_list_schedules_out_fields, 2, sizeof(struct ar_cmd_list_schedules_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_INVALID_CURSOR, AR_ERR_STORAGE_UNAVAILABLE }, 2,
+	  NULL, 0, 200, "/v1/schedules", "extension (the standard names schedules, and no verb for them)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -8497,6 +8849,12 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	  "The session works in the folder of its workspace itself, or has none: there is nothing to apply or discard." },
 	[AR_ERR_TENANT_QUOTA_EXCEEDED] = { "tenant_quota_exceeded", 429, -32005, true,
 	  "A quota of the tenant is used up; the message names it. Wait until something ends or the day (UTC) is over, or ask the operator for more." },
+	[AR_ERR_SCHEDULE_NOT_FOUND] = { "schedule_not_found", 404, -32002, false,
+	  "No schedule has this id; list the schedules or create one." },
+	[AR_ERR_SCHEDULE_ENDED] = { "schedule_ended", 409, -32003, false,
+	  "The schedule has ended; create another." },
+	[AR_ERR_INVALID_SCHEDULE] = { "invalid_schedule", 400, -32602, false,
+	  "The times cannot be read; the message says why." },
 };
 
 const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {
@@ -8644,6 +9002,12 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_RUNTIME_WARNING,
 	AR_EV_SANDBOX_APPLIED,
 	AR_EV_SANDBOX_VIOLATION,
+	AR_EV_SCHEDULE_CREATED,
+	AR_EV_SCHEDULE_ENDED,
+	AR_EV_SCHEDULE_FIRED,
+	AR_EV_SCHEDULE_MISSED,
+	AR_EV_SCHEDULE_RUN_CHANGED,
+	AR_EV_SCHEDULE_UPDATED,
 	AR_EV_SESSION_CREATED,
 	AR_EV_SESSION_UPDATED,
 	AR_EV_SNAPSHOT_REPAIRED,

@@ -163,6 +163,12 @@ enum ar_event_type {
 	AR_EV_WORKSPACE_CONFLICTED = 150,
 	AR_EV_WORKSPACE_FAILED = 151,
 	AR_EV_TURN_REPORTED = 152,
+	AR_EV_SCHEDULE_CREATED = 153,
+	AR_EV_SCHEDULE_UPDATED = 154,
+	AR_EV_SCHEDULE_FIRED = 155,
+	AR_EV_SCHEDULE_MISSED = 156,
+	AR_EV_SCHEDULE_RUN_CHANGED = 157,
+	AR_EV_SCHEDULE_ENDED = 158,
 	AR_EV_COUNT,
 };
 
@@ -292,6 +298,12 @@ enum ar_command {
 	AR_CMD_DISCARD_WORKSPACE = 95,
 	AR_CMD_GET_QUOTA = 96,
 	AR_CMD_REPORT_TURN = 97,
+	AR_CMD_CREATE_SCHEDULE = 98,
+	AR_CMD_UPDATE_SCHEDULE = 99,
+	AR_CMD_RUN_SCHEDULE = 100,
+	AR_CMD_END_SCHEDULE = 101,
+	AR_CMD_GET_SCHEDULE = 102,
+	AR_CMD_LIST_SCHEDULES = 103,
 	AR_CMD_COUNT,
 };
 
@@ -306,6 +318,7 @@ enum ar_target_kind {
 	AR_TARGET_WORKSPACE = 7,
 	AR_TARGET_WORKER = 8,
 	AR_TARGET_SUBAGENT = 9,
+	AR_TARGET_SCHEDULE = 10,
 };
 
 /* Writes that the core of a session decides: X(id, name). */
@@ -359,7 +372,11 @@ enum ar_target_kind {
 	X(REMOVE_WORKER, remove_worker) \
 	X(APPLY_WORKSPACE, apply_workspace) \
 	X(DISCARD_WORKSPACE, discard_workspace) \
-	X(REPORT_TURN, report_turn)
+	X(REPORT_TURN, report_turn) \
+	X(CREATE_SCHEDULE, create_schedule) \
+	X(UPDATE_SCHEDULE, update_schedule) \
+	X(RUN_SCHEDULE, run_schedule) \
+	X(END_SCHEDULE, end_schedule)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -375,7 +392,8 @@ enum ar_target_kind {
 	X(POST_CHANNEL_MESSAGE, post_channel_message) \
 	X(CREATE_WORKSPACE, create_workspace) \
 	X(CREATE_WORKER, create_worker) \
-	X(ENROL_WORKER, enrol_worker)
+	X(ENROL_WORKER, enrol_worker) \
+	X(CREATE_SCHEDULE, create_schedule)
 
 enum ar_route_name {
 	AR_ROUTE_NONE,
@@ -527,6 +545,9 @@ enum ar_error_code {
 	AR_ERR_WORKER_REMOVED = 131,
 	AR_ERR_WORKSPACE_SHARED = 132,
 	AR_ERR_TENANT_QUOTA_EXCEEDED = 133,
+	AR_ERR_SCHEDULE_NOT_FOUND = 134,
+	AR_ERR_SCHEDULE_ENDED = 135,
+	AR_ERR_INVALID_SCHEDULE = 136,
 	AR_ERR_COUNT,
 };
 
@@ -761,6 +782,18 @@ enum ar_worker_reach {
 	AR_WORKER_REACH_UNKNOWN = 5,
 };
 
+enum ar_schedule_catch_up {
+	AR_SCHEDULE_CATCH_UP_SKIP = 1,
+	AR_SCHEDULE_CATCH_UP_ONCE = 2,
+	AR_SCHEDULE_CATCH_UP_ALL = 3,
+};
+
+enum ar_schedule_overlap {
+	AR_SCHEDULE_OVERLAP_SKIP = 1,
+	AR_SCHEDULE_OVERLAP_QUEUE = 2,
+	AR_SCHEDULE_OVERLAP_CANCEL = 3,
+};
+
 enum ar_turn_options_mode {
 	AR_TURN_OPTIONS_MODE_DEFAULT = 1,
 	AR_TURN_OPTIONS_MODE_UNTRUSTED = 2,
@@ -829,6 +862,29 @@ enum ar_workspace_record_status {
 enum ar_worker_record_status {
 	AR_WORKER_RECORD_STATUS_ACTIVE = 1,
 	AR_WORKER_RECORD_STATUS_REMOVED = 2,
+};
+
+enum ar_schedule_record_status {
+	AR_SCHEDULE_RECORD_STATUS_ACTIVE = 1,
+	AR_SCHEDULE_RECORD_STATUS_PAUSED = 2,
+	AR_SCHEDULE_RECORD_STATUS_ENDED = 3,
+};
+
+enum ar_schedule_run_trigger {
+	AR_SCHEDULE_RUN_TRIGGER_TIME = 1,
+	AR_SCHEDULE_RUN_TRIGGER_CATCH_UP = 2,
+	AR_SCHEDULE_RUN_TRIGGER_REQUEST = 3,
+};
+
+enum ar_schedule_run_status {
+	AR_SCHEDULE_RUN_STATUS_QUEUED = 1,
+	AR_SCHEDULE_RUN_STATUS_STARTING = 2,
+	AR_SCHEDULE_RUN_STATUS_RUNNING = 3,
+	AR_SCHEDULE_RUN_STATUS_COMPLETED = 4,
+	AR_SCHEDULE_RUN_STATUS_FAILED = 5,
+	AR_SCHEDULE_RUN_STATUS_CANCELLED = 6,
+	AR_SCHEDULE_RUN_STATUS_REFUSED = 7,
+	AR_SCHEDULE_RUN_STATUS_MISSED = 8,
 };
 
 enum ar_trajectory_export_status {
@@ -1622,6 +1678,17 @@ enum ar_list_workers_status {
 enum ar_remove_worker_result {
 	AR_REMOVE_WORKER_RESULT_REMOVED = 1,
 	AR_REMOVE_WORKER_RESULT_NO_OP = 2,
+};
+
+enum ar_end_schedule_result {
+	AR_END_SCHEDULE_RESULT_ENDED = 1,
+	AR_END_SCHEDULE_RESULT_NO_OP = 2,
+};
+
+enum ar_list_schedules_status {
+	AR_LIST_SCHEDULES_STATUS_OPEN = 1,
+	AR_LIST_SCHEDULES_STATUS_ENDED = 2,
+	AR_LIST_SCHEDULES_STATUS_ALL = 3,
 };
 
 enum ar_field_kind {
@@ -2797,6 +2864,76 @@ struct ar_shape_create_policy_list {
 	size_t count;
 };
 
+struct ar_shape_schedule_start { /* schedule_start */
+	struct ar_str text; /* string */
+	struct ar_str session_id; /* string? */
+	struct ar_str thread_id; /* string? */
+	const struct ar_shape_create_policy *create_policy; /* object? */
+	const struct ar_shape_turn_options *options; /* object? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_schedule_start_list {
+	const struct ar_shape_schedule_start *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_schedule_record { /* schedule_record */
+	struct ar_str schedule_id; /* string */
+	struct ar_str tenant; /* string */
+	struct ar_str created_by; /* string */
+	struct ar_str name; /* string */
+	struct ar_str spec; /* string */
+	struct ar_str zone; /* string? */
+	struct ar_str sentence; /* string */
+	const struct ar_shape_schedule_start *start; /* object */
+	struct ar_str person; /* string? */
+	struct ar_opt_int jitter_ms; /* int? */
+	int catch_up; /* enum */
+	int overlap; /* enum */
+	int status; /* enum */
+	ar_usec anchor_at; /* time */
+	ar_usec next_at; /* time? */
+	int64_t runs; /* int */
+	int64_t missed; /* int */
+	int64_t version; /* int */
+	ar_usec created_at; /* time */
+	ar_usec updated_at; /* time */
+	struct ar_opt_int as_of_sequence; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_schedule_record_list {
+	const struct ar_shape_schedule_record *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_schedule_run { /* schedule_run */
+	struct ar_str run_id; /* string */
+	int64_t number; /* int */
+	int trigger; /* enum */
+	int status; /* enum */
+	ar_usec due_at; /* time */
+	ar_usec fired_at; /* time */
+	struct ar_opt_int late_ms; /* int? */
+	struct ar_opt_int count; /* int? */
+	struct ar_str reason; /* string? */
+	struct ar_opt_bool cancelling; /* bool? */
+	struct ar_str session_id; /* string? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str task_id; /* string? */
+	struct ar_str output_ref; /* ref? */
+	const struct ar_shape_failure *error; /* object? */
+	ar_usec ended_at; /* time? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_schedule_run_list {
+	const struct ar_shape_schedule_run *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_interrupt_effect { /* interrupt_effect */
 	struct ar_texts tools; /* array? */
 	struct ar_texts processes; /* array? */
@@ -2818,6 +2955,20 @@ struct ar_shape_open_question { /* open_question */
 
 struct ar_shape_open_question_list {
 	const struct ar_shape_open_question *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_missed_run { /* missed_run */
+	struct ar_str schedule_id; /* string */
+	struct ar_str run_id; /* string */
+	ar_usec due_at; /* time */
+	int64_t count; /* int */
+	struct ar_str reason; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_missed_run_list {
+	const struct ar_shape_missed_run *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -4881,6 +5032,34 @@ struct ar_ev_turn_reported { /* turn.reported */
 	struct ar_str code; /* string? */
 };
 
+struct ar_ev_schedule_created { /* schedule.created */
+	const struct ar_shape_schedule_record *schedule; /* object */
+};
+
+struct ar_ev_schedule_updated { /* schedule.updated */
+	struct ar_str actor; /* string */
+	const struct ar_shape_schedule_record *schedule; /* object */
+};
+
+struct ar_ev_schedule_fired { /* schedule.fired */
+	const struct ar_shape_schedule_run *run; /* object */
+	ar_usec next_at; /* time? */
+};
+
+struct ar_ev_schedule_missed { /* schedule.missed */
+	const struct ar_shape_schedule_run *run; /* object */
+	ar_usec next_at; /* time? */
+};
+
+struct ar_ev_schedule_run_changed { /* schedule.run_changed */
+	const struct ar_shape_schedule_run *run; /* object */
+};
+
+struct ar_ev_schedule_ended { /* schedule.ended */
+	struct ar_str actor; /* string */
+	struct ar_str reason; /* string? */
+};
+
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	struct ar_str session_id; /* string? */
 	const struct ar_shape_create_policy *create_policy; /* object? */
@@ -4960,6 +5139,7 @@ struct ar_cmd_create_task_in { /* create_task, input */
 	const struct ar_shape_party *requested_by; /* object? */
 	struct ar_str metadata; /* object? */
 	struct ar_opt_bool draft; /* bool? */
+	const struct ar_shape_missed_run *missed_run; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -6298,6 +6478,81 @@ struct ar_cmd_report_turn_out { /* report_turn, result */
 	struct ar_str to; /* string */
 };
 
+struct ar_cmd_create_schedule_in { /* create_schedule, input */
+	struct ar_str name; /* string */
+	struct ar_str spec; /* string */
+	struct ar_str zone; /* string? */
+	const struct ar_shape_schedule_start *start; /* object */
+	struct ar_opt_int jitter_ms; /* int? */
+	int catch_up; /* enum? */
+	int overlap; /* enum? */
+	struct ar_opt_bool paused; /* bool? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_create_schedule_out { /* create_schedule, result */
+	const struct ar_shape_schedule_record *schedule; /* object */
+};
+
+struct ar_cmd_update_schedule_in { /* update_schedule, input */
+	struct ar_str schedule_id; /* string */
+	struct ar_str name; /* string? */
+	struct ar_str spec; /* string? */
+	struct ar_str zone; /* string? */
+	const struct ar_shape_schedule_start *start; /* object? */
+	struct ar_opt_int jitter_ms; /* int? */
+	int catch_up; /* enum? */
+	int overlap; /* enum? */
+	struct ar_opt_bool paused; /* bool? */
+	struct ar_opt_int version; /* int? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_update_schedule_out { /* update_schedule, result */
+	const struct ar_shape_schedule_record *schedule; /* object */
+};
+
+struct ar_cmd_run_schedule_in { /* run_schedule, input */
+	struct ar_str schedule_id; /* string */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_run_schedule_out { /* run_schedule, result */
+	const struct ar_shape_schedule_run *run; /* object */
+};
+
+struct ar_cmd_end_schedule_in { /* end_schedule, input */
+	struct ar_str schedule_id; /* string */
+	struct ar_str reason; /* string? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_end_schedule_out { /* end_schedule, result */
+	struct ar_str schedule_id; /* string */
+	int result; /* enum */
+};
+
+struct ar_cmd_get_schedule_in { /* get_schedule, input */
+	struct ar_str schedule_id; /* string */
+};
+
+struct ar_cmd_get_schedule_out { /* get_schedule, result */
+	const struct ar_shape_schedule_record *schedule; /* object */
+	struct ar_shape_schedule_run_list runs; /* array */
+	struct ar_texts next_times; /* array */
+};
+
+struct ar_cmd_list_schedules_in { /* list_schedules, input */
+	int status; /* enum? */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int limit; /* int? */
+};
+
+struct ar_cmd_list_schedules_out { /* list_schedules, result */
+	struct ar_shape_schedule_record_list schedules; /* array */
+	struct ar_str next_cursor; /* string? */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -6312,6 +6567,8 @@ extern const struct ar_enum_desc ar_workspace_trust_desc;
 extern const struct ar_enum_desc ar_workspace_isolation_desc;
 extern const struct ar_enum_desc ar_workspace_item_kind_desc;
 extern const struct ar_enum_desc ar_worker_reach_desc;
+extern const struct ar_enum_desc ar_schedule_catch_up_desc;
+extern const struct ar_enum_desc ar_schedule_overlap_desc;
 extern const struct ar_enum_desc ar_turn_options_mode_desc;
 extern const struct ar_enum_desc ar_turn_options_sandbox_desc;
 extern const struct ar_enum_desc ar_turn_options_fallback_desc;
@@ -6322,6 +6579,9 @@ extern const struct ar_enum_desc ar_process_ending_outcome_desc;
 extern const struct ar_enum_desc ar_workspace_record_kind_desc;
 extern const struct ar_enum_desc ar_workspace_record_status_desc;
 extern const struct ar_enum_desc ar_worker_record_status_desc;
+extern const struct ar_enum_desc ar_schedule_record_status_desc;
+extern const struct ar_enum_desc ar_schedule_run_trigger_desc;
+extern const struct ar_enum_desc ar_schedule_run_status_desc;
 extern const struct ar_enum_desc ar_trajectory_export_status_desc;
 extern const struct ar_enum_desc ar_action_escalation_state_desc;
 extern const struct ar_enum_desc ar_action_record_status_desc;
@@ -6446,6 +6706,8 @@ extern const struct ar_enum_desc ar_archive_workspace_result_desc;
 extern const struct ar_enum_desc ar_restore_checkpoint_phase_desc;
 extern const struct ar_enum_desc ar_list_workers_status_desc;
 extern const struct ar_enum_desc ar_remove_worker_result_desc;
+extern const struct ar_enum_desc ar_end_schedule_result_desc;
+extern const struct ar_enum_desc ar_list_schedules_status_desc;
 extern const struct ar_struct_desc ar_shape_offered_tool_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;
 extern const struct ar_struct_desc ar_shape_turn_options_desc;
@@ -6520,8 +6782,12 @@ extern const struct ar_struct_desc ar_shape_workspace_agent_desc;
 extern const struct ar_struct_desc ar_shape_worker_record_desc;
 extern const struct ar_struct_desc ar_shape_worker_observed_desc;
 extern const struct ar_struct_desc ar_shape_create_policy_desc;
+extern const struct ar_struct_desc ar_shape_schedule_start_desc;
+extern const struct ar_struct_desc ar_shape_schedule_record_desc;
+extern const struct ar_struct_desc ar_shape_schedule_run_desc;
 extern const struct ar_struct_desc ar_shape_interrupt_effect_desc;
 extern const struct ar_struct_desc ar_shape_open_question_desc;
+extern const struct ar_struct_desc ar_shape_missed_run_desc;
 extern const struct ar_struct_desc ar_shape_updated_task_desc;
 extern const struct ar_struct_desc ar_shape_task_routing_desc;
 extern const struct ar_struct_desc ar_shape_task_progress_desc;

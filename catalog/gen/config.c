@@ -274,6 +274,12 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "workers.node_url", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, workers.node_url),
 	  "Address at which workers reach each node of a cluster, where {node} is its node.id and {host} the host of its address for other nodes: https://{host}:7717. Empty: a worker is connected to one node only." },
+	{ "schedules.late_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "60000", NULL, false, false, false, 0, 86400000, NULL, false, false,
+	  offsetof(struct ar_config, schedules.late_ms),
+	  "How late the run of a schedule may begin before its time counts as missed, and its catch-up policy decides." },
+	{ "schedules.per_tenant", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "1000", NULL, false, false, false, 0, 1000000, NULL, false, false,
+	  offsetof(struct ar_config, schedules.per_tenant),
+	  "Most schedules of one tenant that have not ended; 0 sets no limit." },
 	{ "recovery.max_restarts", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "10", NULL, false, false, false, 1, 10000, NULL, false, false,
 	  offsetof(struct ar_config, recovery.max_restarts),
 	  "Restarts of one turn before it is blocked and a person is asked. A restart counts if the process died while it worked on this turn's session, or if no other session had work." },
@@ -497,7 +503,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 156;
+const size_t ar_config_key_count = 158;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

@@ -271,6 +271,11 @@ struct ar_config_workers {
 	const char *node_url;
 };
 
+struct ar_config_schedules {
+	int64_t late_ms;
+	int64_t per_tenant;
+};
+
 struct ar_config_recovery {
 	int64_t max_restarts;
 	bool auto_resume;
@@ -537,6 +542,7 @@ struct ar_config {
 	struct ar_config_queue queue;
 	struct ar_config_shutdown shutdown;
 	struct ar_config_workers workers;
+	struct ar_config_schedules schedules;
 	struct ar_config_recovery recovery;
 	struct ar_config_session session;
 	struct ar_config_retention retention;

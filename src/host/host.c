@@ -245,6 +245,8 @@ static void read_policy(struct ar_host *r, const struct ar_config *c)
 		.subagent_depth = c->subagents.max_depth,
 		.subagents_max = c->subagents.max_children,
 		.subagents_running = c->subagents.max_running,
+		.schedule_late_ms = c->schedules.late_ms,
+		.schedules_max = c->schedules.per_tenant,
 		.tool_parallel = c->tools.max_parallel,
 		.tool_result_bytes = c->tools.max_result_bytes,
 		.is_workspace_shared = c->tools.workspace_shared_by_tenants,
@@ -615,6 +617,7 @@ static enum ar_status open_all(struct ar_host *r, struct ar_config *config, stru
 	    ar_host_hooks_read(config, &r->arena, &r->hooks, err) != AR_OK ||
 	    open_store(r, config, err) != AR_OK || open_core(r, config, err) != AR_OK)
 		return err->status;
+	ar_engine_find_zones(r->engine, ar_zones_find, &r->zones);
 	r->ops = (struct ar_http_ops){ .nodes = ar_node_describe,
 				       .drain = ar_node_drain,
 				       .is_ready = ar_node_is_ready,
@@ -751,6 +754,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	ar_redactor_free(r->redactor);
 	ar_metrics_free(r->metrics);
 	ar_file_lock_drop(r->folder_lock);
+	ar_zones_fini(&r->zones);
 	ar_arena_fini(&r->arena);
 	end = r->end;
 	ar_free(r);

@@ -17,6 +17,7 @@
 #include "ops/store_watch.h"
 #include "process_host.h"
 #include "host.h"
+#include "schedule/zones.h"
 #include "secret/renewal.h"
 #include "store_open.h"
 #include "tools.h"
@@ -79,6 +80,7 @@ struct ar_host {
 	struct ar_engine_mark *work_mark;
 	struct ar_engine_mark died;
 	struct ar_loop_time loop_time;
+	struct ar_zones zones;
 	struct ar_arena arena;
 	enum ar_stop_phase phase;
 	ar_usec phase_until; /* monotonic */

@@ -7,16 +7,16 @@ import { isOfficialType, validateCommandResult, validateSnapshot } from '../lib/
 
 const NOBODY = `sess_${'0'.repeat(26)}`;
 const BUILT = ['ack_events', 'append_task_progress', 'apply_workspace', 'archive_task', 'archive_workspace', 'cancel_task', 'close_subagent',
-	'compact_thread', 'complete_task', 'connect_channel', 'create_session', 'create_task', 'create_token', 'create_worker', 'create_workspace',
-	'diff_checkpoints', 'diff_workspace', 'discard_workspace', 'enrol_worker', 'evaluate_permission', 'explain', 'fail_task', 'fork_thread',
-	'get_artifact', 'get_execution_environment', 'get_quota', 'get_session', 'get_settings', 'get_task', 'get_thread_read', 'get_tool_inventory',
-	'get_worker', 'get_workspace', 'inspect_workspace', 'interrupt_turn', 'link_tasks', 'list_actions', 'list_artifacts', 'list_audit',
-	'list_checkpoints', 'list_sessions', 'list_subagents', 'list_tasks', 'list_tokens', 'list_workers', 'list_workspaces', 'pause_task',
-	'post_channel_message', 'promote_queued_turn', 'read_output', 'reconnect_channel', 'remove_queued_turn', 'remove_worker', 'report_tool_result',
-	'report_turn', 'resolve_permission', 'respond_action', 'restore_checkpoint', 'resume_subagent', 'resume_task', 'resume_thread', 'retry_task',
-	'revoke_token', 'rollback_thread', 'rotate_token', 'see_action', 'send_subagent_input', 'set_policy', 'spawn_subagent', 'start_task',
-	'steer_turn', 'submit_turn', 'subscribe_events', 'terminate_process', 'unlink_tasks', 'update_task', 'update_worker', 'update_workspace',
-	'wait_subagents', 'write_process_stdin'];
+	'compact_thread', 'complete_task', 'connect_channel', 'create_schedule', 'create_session', 'create_task', 'create_token', 'create_worker',
+	'create_workspace', 'diff_checkpoints', 'diff_workspace', 'discard_workspace', 'end_schedule', 'enrol_worker', 'evaluate_permission', 'explain',
+	'fail_task', 'fork_thread', 'get_artifact', 'get_execution_environment', 'get_quota', 'get_schedule', 'get_session', 'get_settings', 'get_task',
+	'get_thread_read', 'get_tool_inventory', 'get_worker', 'get_workspace', 'inspect_workspace', 'interrupt_turn', 'link_tasks', 'list_actions',
+	'list_artifacts', 'list_audit', 'list_checkpoints', 'list_schedules', 'list_sessions', 'list_subagents', 'list_tasks', 'list_tokens',
+	'list_workers', 'list_workspaces', 'pause_task', 'post_channel_message', 'promote_queued_turn', 'read_output', 'reconnect_channel',
+	'remove_queued_turn', 'remove_worker', 'report_tool_result', 'report_turn', 'resolve_permission', 'respond_action', 'restore_checkpoint',
+	'resume_subagent', 'resume_task', 'resume_thread', 'retry_task', 'revoke_token', 'rollback_thread', 'rotate_token', 'run_schedule', 'see_action',
+	'send_subagent_input', 'set_policy', 'spawn_subagent', 'start_task', 'steer_turn', 'submit_turn', 'subscribe_events', 'terminate_process',
+	'unlink_tasks', 'update_schedule', 'update_task', 'update_worker', 'update_workspace', 'wait_subagents', 'write_process_stdin'];
 
 // The catalogue is the list of what there is: name, and the path of reads.
 const commands = readFileSync(new URL('../../catalog/commands.cat', import.meta.url), 'utf8').split(/^command /m).slice(1).map((text) => ({
@@ -36,6 +36,7 @@ before(async () => {
 	session.outputRef = follower.end('first').payload.outputRef;
 	session.workspaceId = (await ok(rt, 'create_workspace', { name: 'reads' })).workspace.workspaceId;
 	session.workerId = (await ok(rt, 'create_worker', { name: 'reads' })).worker.workerId;
+	session.scheduleId = (await ok(rt, 'create_schedule', { name: 'reads', spec: '@yearly', start: { text: 'x' } })).schedule.scheduleId;
 	follower.stop();
 });
 
@@ -76,7 +77,7 @@ async function newArtifact() {
 }
 
 test('every GET route answers like its POST', async () => {
-	const ids = { artifactId: await newArtifact(), sessionId: session.sessionId, threadId: session.threadId, taskId: session.taskId, outputRef: session.outputRef, id: session.taskId, workspaceId: session.workspaceId, workerId: session.workerId };
+	const ids = { artifactId: await newArtifact(), sessionId: session.sessionId, threadId: session.threadId, taskId: session.taskId, outputRef: session.outputRef, id: session.taskId, workspaceId: session.workspaceId, workerId: session.workerId, scheduleId: session.scheduleId };
 	for (const { name, get: route, isBuilt } of commands.filter((c) => c.get && c.name !== 'subscribe_events')) {
 		const path = route.replace(/\{(\w+)\}/g, (_, id) => ids[id] ?? 'x');
 		const answer = await get(path);

@@ -91,6 +91,7 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 		n.body = in->inspected.found;
 		break;
 	case AR_IN_WORKER:
+	case AR_IN_SCHEDULE_DUE:
 		break;
 	}
 	return n;
@@ -155,6 +156,7 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 		in->inspected.found = n->body;
 		break;
 	case AR_IN_WORKER:
+	case AR_IN_SCHEDULE_DUE:
 		break;
 	}
 }

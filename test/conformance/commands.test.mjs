@@ -9,7 +9,7 @@ const rows = readTable("commands.tsv");
 const all = samples(["--commands"]);
 const openapi = JSON.parse(readFileSync(new URL("../../catalog/gen/openapi.json", import.meta.url), "utf8"));
 
-const OURS = ["fork_thread", "report_tool_result", "list_actions", "explain", "post_channel_message", "create_token", "list_tokens", "rotate_token", "revoke_token", "see_action", "get_settings", "list_audit", "list_artifacts", "get_artifact", "create_workspace", "list_workspaces", "get_workspace", "update_workspace", "archive_workspace", "inspect_workspace", "list_checkpoints", "diff_checkpoints", "restore_checkpoint", "create_worker", "enrol_worker", "list_workers", "get_worker", "update_worker", "remove_worker", "diff_workspace", "apply_workspace", "discard_workspace", "get_quota", "report_turn"];
+const OURS = ["fork_thread", "report_tool_result", "list_actions", "explain", "post_channel_message", "create_token", "list_tokens", "rotate_token", "revoke_token", "see_action", "get_settings", "list_audit", "list_artifacts", "get_artifact", "create_workspace", "list_workspaces", "get_workspace", "update_workspace", "archive_workspace", "inspect_workspace", "list_checkpoints", "diff_checkpoints", "restore_checkpoint", "create_worker", "enrol_worker", "list_workers", "get_worker", "update_worker", "remove_worker", "diff_workspace", "apply_workspace", "discard_workspace", "get_quota", "report_turn", "create_schedule", "update_schedule", "run_schedule", "end_schedule", "get_schedule", "list_schedules"];
 
 test("the catalogue has exactly the 63 commands of the standard, in its order, then our own", () => {
   const names = [...new Set(all.map((sample) => sample.command))];

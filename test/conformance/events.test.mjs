@@ -19,7 +19,7 @@ test("the catalogue has exactly the 126 types of the standard, in its order", ()
 });
 
 test("types of our own come after those of the standard, and only the extended view shows them", () => {
-  assert.deepEqual(own, ["access.refused", "access.changed", "channel.acked", "workspace.created", "workspace.updated", "workspace.archived", "workspace.bound", "workspace.inspected", "checkpoint.started", "checkpoint.created", "checkpoint.failed", "checkpoint.restoring", "checkpoint.restored", "checkpoint.expired", "worker.created", "worker.enrolled", "worker.updated", "worker.removed", "worker.changed", "workspace.preparing", "workspace.prepared", "workspace.applying", "workspace.applied", "workspace.conflicted", "workspace.failed", "turn.reported"]);
+  assert.deepEqual(own, ["access.refused", "access.changed", "channel.acked", "workspace.created", "workspace.updated", "workspace.archived", "workspace.bound", "workspace.inspected", "checkpoint.started", "checkpoint.created", "checkpoint.failed", "checkpoint.restoring", "checkpoint.restored", "checkpoint.expired", "worker.created", "worker.enrolled", "worker.updated", "worker.removed", "worker.changed", "workspace.preparing", "workspace.prepared", "workspace.applying", "workspace.applied", "workspace.conflicted", "workspace.failed", "turn.reported", "schedule.created", "schedule.updated", "schedule.fired", "schedule.missed", "schedule.run_changed", "schedule.ended"]);
   const reference = readFileSync(new URL("../../docs/reference/events.md", import.meta.url), "utf8");
   for (const type of own) {
     assert.equal(isOfficialType(type), false, type);

@@ -56,9 +56,10 @@ async function makeSession(rt, token, tenant) {
 	const facts = await factsOf(rt, token, sessionId);
 	const { workspace } = await must(rt, token, 'create_workspace', { name: tenant });
 	const { worker } = await must(rt, token, 'create_worker', { name: tenant });
+	const { schedule } = await must(rt, token, 'create_schedule', { name: tenant, spec: '@yearly', start: { text: tenant } });
 	const outputRef = facts.find((f) => f.payload.inputRef)?.payload.inputRef;
 	assert.ok(outputRef);
-	return { sessionId, threadId, turnId, taskId, queuedTurnId: queued.queuedTurnId, actionId: asked.actionId, outputRef, core: coreOf(sessionId), workspaceId: workspace.workspaceId, workerId: worker.workerId };
+	return { sessionId, threadId, turnId, taskId, queuedTurnId: queued.queuedTurnId, actionId: asked.actionId, outputRef, core: coreOf(sessionId), workspaceId: workspace.workspaceId, workerId: worker.workerId, scheduleId: schedule.scheduleId };
 }
 
 /** agentd with tenants acme and zeta: { rt, acme, zeta }, a tenant being { tokens by scope, ids }. */
@@ -84,7 +85,8 @@ export function unknownIds(ids) {
 	const tokenId = ids.tokenId.replace(/.$/, (c) => (c === '0' ? '1' : '0'));
 	const workspaceId = ids.workspaceId.replace(/.$/, (c) => (c === '0' ? '1' : '0'));
 	const workerId = ids.workerId.replace(/.$/, (c) => (c === '0' ? '1' : '0'));
-	return { ...Object.fromEntries(Object.entries(ids).map(([k, v]) => [k, v.replaceAll(ids.core, core)])), tokenId, workspaceId, workerId };
+	const scheduleId = ids.scheduleId.replace(/.$/, (c) => (c === '0' ? '1' : '0'));
+	return { ...Object.fromEntries(Object.entries(ids).map(([k, v]) => [k, v.replaceAll(ids.core, core)])), tokenId, workspaceId, workerId, scheduleId };
 }
 
 /** The home session of a tenant, as docs/tenants.md says how to find it. */

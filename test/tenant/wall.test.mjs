@@ -16,7 +16,7 @@ before(async () => {
 
 const NAMED = {
 	threadId: 'threadId', turnId: 'turnId', taskId: 'taskId', actionId: 'actionId', requestId: 'actionId', queuedTurnId: 'queuedTurnId',
-	sessionId: 'sessionId', scopeId: 'sessionId', parentTaskId: 'taskId', sourceId: 'taskId', targetId: 'taskId', id: 'turnId', outputRef: 'outputRef', tokenId: 'tokenId', workspaceId: 'workspaceId', workerId: 'workerId',
+	sessionId: 'sessionId', scopeId: 'sessionId', parentTaskId: 'taskId', sourceId: 'taskId', targetId: 'taskId', id: 'turnId', outputRef: 'outputRef', tokenId: 'tokenId', workspaceId: 'workspaceId', workerId: 'workerId', scheduleId: 'scheduleId',
 };
 const INNER = { processId: 'proc', toolCallId: 'tool', subagentId: 'sub', channelId: 'chan', jobId: 'job', jobItemId: 'item', runId: 'run', evidenceId: 'ev', trialId: 'trial', checkpointId: 'cp', from: 'cp', to: 'cp' };
 // Ids that the caller gives to something new, and what such commands refuse when they are minted ones.
@@ -50,6 +50,7 @@ function inputsFor({ name, input }, ids) {
 	if (name === 'wait_subagents') base.subagentIds = [`sub_${ids.core}_1`];
 	if (name === 'create_workspace') base.idempotencyKey = 'wall'; // so that two answers are one
 	if (name === 'create_worker') base.labels = { x: 1 }; // makes none: no two are alike
+	if (name === 'create_schedule') base.start = { text: 'x', sessionId: ids.sessionId };
 	if (name === 'set_policy') Object.assign(base, { scope: 'session', scopeId: ids.sessionId, rules: [] });
 	const all = { ...base, ...Object.fromEntries(named.map((k) => [k, idFor(name, k, ids)])) };
 	const one = named.map((k) => ({ ...base, [k]: all[k] }));
@@ -59,7 +60,7 @@ function inputsFor({ name, input }, ids) {
 
 // ---- comparison ----
 
-const blur = (text, ids) => text.replaceAll(ids.core, '#').replaceAll(ids.tokenId, '#').replaceAll(ids.workspaceId, '#').replaceAll(ids.workerId, '#');
+const blur = (text, ids) => text.replaceAll(ids.core, '#').replaceAll(ids.tokenId, '#').replaceAll(ids.workspaceId, '#').replaceAll(ids.workerId, '#').replaceAll(ids.scheduleId, '#');
 const alike = (answer, ids) => ({ status: answer.status, headers: answer.headers, text: blur(answer.text, ids) });
 
 /** How far every session is, and which there are. */

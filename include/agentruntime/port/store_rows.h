@@ -29,7 +29,7 @@ struct ar_store_session_row {
 	struct ar_str tenant; /* whose it is; absent counts as AR_TENANT_LOCAL (port/auth.h) */
 	struct ar_str workspace, account, status;
 	struct ar_str shell; /* JSON shown by list_sessions */
-	ar_usec due; /* wall clock: when it is to be woken (store_due.h); 0: never */
+	ar_usec due; /* wall clock: when it is to be woken (store/due.h); 0: never */
 };
 
 struct ar_store_task_row {

@@ -42,6 +42,8 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_GET_QUOTA] = ar_query_get_quota,
 	[AR_CMD_LIST_SUBAGENTS] = ar_query_list_subagents,
 	[AR_CMD_WAIT_SUBAGENTS] = ar_query_wait_subagents,
+	[AR_CMD_GET_SCHEDULE] = ar_query_get_schedule,
+	[AR_CMD_LIST_SCHEDULES] = ar_query_list_schedules,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,

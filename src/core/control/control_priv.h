@@ -246,6 +246,10 @@ void ar_worker_removed(struct ar_call *c, struct ar_str reply);
 /* worker/sandbox.c: what that worker reported last, in the arena of the call; NULL: nothing yet. */
 const struct ar_sandbox_host *ar_worker_sandbox(struct ar_call *c, struct ar_str worker_id);
 
+/* schedule/commands.c: the same of a command about schedules. */
+bool ar_schedule_is_command(enum ar_command command);
+void ar_schedule_write(struct ar_call *c);
+
 /* query_*.c */
 ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessions, ar_query_list_tasks,
 	ar_query_get_task, ar_query_read_output, ar_query_explain, ar_query_list_actions,
@@ -254,6 +258,7 @@ ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessio
 	ar_query_list_audit, ar_query_list_artifacts, ar_query_get_artifact, ar_query_list_workspaces,
 	ar_query_get_workspace, ar_query_inspect_workspace, ar_query_list_checkpoints,
 	ar_query_diff_checkpoints, ar_query_get_worker, ar_query_list_workers, ar_query_diff_workspace,
-	ar_query_get_quota, ar_query_list_subagents, ar_query_wait_subagents;
+	ar_query_get_quota, ar_query_list_subagents, ar_query_wait_subagents, ar_query_get_schedule,
+	ar_query_list_schedules;
 
 #endif

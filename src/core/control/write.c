@@ -1,6 +1,7 @@
 /* A write: which session it is for, what makes a repeat of it the same write, and its answer. */
 #include "audit/trail.h"
 #include "control_priv.h"
+#include "schedule/schedule.h"
 #include "tenant.h"
 #include "worker/worker.h"
 #include "workspace/workspace.h"
@@ -28,6 +29,8 @@ static void mint_key(const struct ar_call *c, struct ar_str session_key)
 		ar_workspace_mint(tenant, AR_STR_NONE, (char *)session_key.p);
 	else if (c->command == AR_CMD_CREATE_WORKER)
 		ar_worker_mint(tenant, AR_STR_NONE, (char *)session_key.p);
+	else if (c->command == AR_CMD_CREATE_SCHEDULE)
+		ar_schedule_mint(tenant, AR_STR_NONE, (char *)session_key.p);
 	else
 		ar_tenant_mint(tenant, (char *)session_key.p);
 }
@@ -139,6 +142,15 @@ static enum ar_status session_key_of_worker(const struct ar_target_desc *how, st
 	return ar_refuse(err, how->error, "%s", AR_NO_WORKER);
 }
 
+static enum ar_status session_key_of_schedule(const struct ar_target_desc *how, struct ar_str id,
+					      struct target *t, struct ar_error *err)
+{
+	t->session_key = ar_schedule_key_in(id);
+	if (!ar_str_absent(t->session_key))
+		return AR_OK;
+	return ar_refuse(err, how->error, "%s", AR_NO_SCHEDULE);
+}
+
 /* An id of the caller's own names the session, too. */
 static enum ar_status session_key_of_task(const struct ar_target_desc *how, struct ar_str id,
 					  struct target *t, struct ar_error *err)
@@ -168,6 +180,7 @@ static session_key_fn *const session_key_by_target[] = {
 	[AR_TARGET_ACTION] = session_key_of_action,   [AR_TARGET_PROCESS] = session_key_of_process,
 	[AR_TARGET_TASK] = session_key_of_task,	      [AR_TARGET_WORKSPACE] = session_key_of_workspace,
 	[AR_TARGET_WORKER] = session_key_of_worker,   [AR_TARGET_SUBAGENT] = session_key_of_subagent,
+	[AR_TARGET_SCHEDULE] = session_key_of_schedule,
 };
 
 /* The first member that is there; where any of several will do, the first that says
@@ -236,6 +249,20 @@ static enum ar_status target_create_worker(struct ar_call *c, struct target *t,
 	t->is_fresh = ar_str_absent(in->idempotency_key);
 	if (!t->is_fresh)
 		ar_worker_mint(ar_control_who(c->who)->tenant, in->idempotency_key, (char *)t->session_key.p);
+	return AR_OK;
+}
+
+static enum ar_status target_create_schedule(struct ar_call *c, struct target *t,
+					     struct ar_error *err AR_UNUSED)
+{
+	const struct ar_cmd_create_schedule_in *in = c->input;
+
+	set_key(c, t, "key", in->idempotency_key);
+	mint(c, t);
+	t->is_fresh = ar_str_absent(in->idempotency_key);
+	if (!t->is_fresh)
+		ar_schedule_mint(ar_control_who(c->who)->tenant, in->idempotency_key,
+				 (char *)t->session_key.p);
 	return AR_OK;
 }
 
@@ -488,6 +515,14 @@ static void add_receipt(struct ar_call *c, struct ar_engine_request *r, struct a
 	r->receipt.input = input_hash(c);
 }
 
+/* Nobody but its own commands writes to such a log; a schedule also gets the reports of its turns. */
+static bool is_for_reserved(const struct ar_call *c, struct ar_str session_key)
+{
+	return ar_workspace_is_command(c->command) || ar_worker_is_command(c->command) ||
+	       ar_schedule_is_command(c->command) ||
+	       (c->command == AR_CMD_REPORT_TURN && ar_key_is_schedule(session_key));
+}
+
 void ar_call_write(struct ar_call *c)
 {
 	const struct ar_principal *who = ar_control_who(c->who);
@@ -508,8 +543,7 @@ void ar_call_write(struct ar_call *c)
 			       "the home session of a tenant is written by the runtime alone");
 		return;
 	}
-	if (ar_key_is_reserved(t.session_key) && !ar_workspace_is_command(c->command) &&
-	    !ar_worker_is_command(c->command)) {
+	if (ar_key_is_reserved(t.session_key) && !is_for_reserved(c, t.session_key)) {
 		ar_call_no_session(c);
 		return;
 	}
@@ -529,6 +563,8 @@ void ar_call_write(struct ar_call *c)
 		ar_workspace_write(c);
 	else if (ar_worker_is_command(c->command))
 		ar_worker_write(c);
+	else if (ar_schedule_is_command(c->command))
+		ar_schedule_write(c);
 	else if (t.is_fresh)
 		ar_call_send_bound(c);
 	else if (is_home)

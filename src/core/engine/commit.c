@@ -26,6 +26,7 @@
 #include "meter.h"
 #include "process/process_run.h"
 #include "quota/usage.h"
+#include "schedule/due.h"
 #include "storage.h"
 #include "send/send_run.h"
 
@@ -280,6 +281,8 @@ static void committed(struct ar_live *l)
 		ar_receipts_keep(e, &r->receipt);
 	if (c->decision.event_count > 0)
 		ar_follow_tenant_grew(e->o.follow, ar_session_tenant(&l->state));
+	if (c->append.row)
+		ar_due_notice(e, c->row.due);
 	l->is_owned = true;
 	/* Planned before the answer, which gives back the request that effects name text of; begun
 	 * after it, for it is waited for. */

@@ -19,6 +19,7 @@
 #include "worker.h"
 
 struct ar_engine;
+struct ar_zone;
 struct ar_redactor;
 struct ar_toolbox;
 struct ar_engine_request;
@@ -234,6 +235,14 @@ struct ar_engine_usage {
 };
 
 void ar_engine_usage(struct ar_engine *e, struct ar_engine_usage *u);
+
+/* Who finds zones by their names: NULL, if there is none of that name. They live as long as the engine.
+ * Without it only UTC is known. */
+typedef const struct ar_zone *ar_engine_zone_fn(void *arg, struct ar_str name);
+void ar_engine_find_zones(struct ar_engine *e, ar_engine_zone_fn *find, void *arg);
+
+/* The zone of that name; NULL: UTC, also if none is named, or one that is not known. */
+const struct ar_zone *ar_engine_zone(const struct ar_engine *e, struct ar_str name, bool *ret_is_unknown);
 
 struct ar_checkpoints *ar_engine_checkpoints(const struct ar_engine *e); /* those of the options */
 struct ar_metrics *ar_engine_metrics(const struct ar_engine *e); /* those of the options */

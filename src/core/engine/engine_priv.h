@@ -8,6 +8,7 @@
 #include "request/turnstile.h"
 #include "toolbox.h"
 
+struct ar_due;
 struct ar_tenant_count; /* quota/usage.c */
 
 /* The one batch of a session that is in flight. */
@@ -149,6 +150,7 @@ struct ar_engine {
 	size_t scan_open;
 	struct ar_timer scan_again;
 	struct ar_upkeep upkeep;
+	struct ar_due *due; /* schedule/due.c; NULL: nothing was looked for yet */
 	struct ar_map workers; /* id -> struct ar_worker_entry, of workers that sessions here use */
 	struct ar_map at_workers; /* session key -> struct ar_at_worker, with open work at one of them */
 	struct ar_map usage; /* tenant -> struct ar_tenant_count */

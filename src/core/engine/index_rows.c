@@ -6,7 +6,7 @@
 
 #define ROW_ROOM 2000 /* bytes that most records stay below: one allocation instead of six */
 
-/* The record of a task, or of the session, workspace or worker when none is named. */
+/* The record of a task, or of the session, workspace, worker or schedule when none is named. */
 static struct ar_str render(struct ar_arena *a, const struct ar_session *s, struct ar_str task)
 {
 	struct ar_buf out = { 0 };
@@ -20,6 +20,8 @@ static struct ar_str render(struct ar_arena *a, const struct ar_session *s, stru
 		ar_projection_workspace(s, &w);
 	else if (s->own_worker)
 		ar_projection_worker(s, &w);
+	else if (s->own_schedule)
+		ar_projection_schedule(s, &w);
 	else
 		ar_projection_shell(s, &w);
 	text = ar_arena_str(a, ar_buf_str(&out));
@@ -31,6 +33,8 @@ static struct ar_str status_of(const struct ar_session *s)
 {
 	if (s->own)
 		return ar_projection_workspace_status(s);
+	if (s->own_schedule)
+		return ar_projection_schedule_status(s);
 	return s->own_worker ? ar_projection_worker_status(s) : ar_projection_status(s);
 }
 
@@ -43,7 +47,8 @@ struct ar_store_session_row ar_index_session(const struct ar_session *s, struct 
 					      .workspace = s->workspace,
 					      .account = s->account,
 					      .status = status_of(s),
-					      .shell = render(a, s, AR_STR_NONE) };
+					      .shell = render(a, s, AR_STR_NONE),
+					      .due = ar_session_due(s) };
 }
 
 uint64_t ar_index_head(struct ar_json_parser *json, struct ar_str shell)

@@ -1,6 +1,7 @@
 /* Sessions in memory: found or made, kept while something of them runs, dropped oldest first when idle. */
 #include "action/action.h"
 #include "engine_priv.h"
+#include "schedule/due.h"
 #include "process/process_run.h"
 #include "quota/usage.h"
 #include "send/send_run.h"
@@ -181,6 +182,7 @@ void ar_engine_free(struct ar_engine *e)
 	ar_receipts_fini(e);
 	ar_store_op_fini(&e->scan.op);
 	ar_upkeep_fini(&e->upkeep);
+	ar_due_fini(e);
 	ar_json_parser_free(e->json);
 	ar_json_parser_free(e->member_json);
 	ar_json_parser_free(e->decide_json);

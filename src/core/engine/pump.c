@@ -23,6 +23,7 @@
 #include "engine_priv.h"
 #include "process/process_run.h"
 #include "quota/usage.h"
+#include "schedule/due.h"
 #include "fault.h"
 #include "funnel.h"
 #include "storage.h"
@@ -179,6 +180,7 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 	skew = set_time(l, &r->input);
 	r->input.policy = e->o.policy;
 	r->input.worker = ar_worker_status_for(e, &l->state);
+	ar_due_fill_zone(l, &r->input);
 	add_standing(l, r);
 	ar_usage_fill(l, &r->input);
 	r->input.missing =

@@ -7,6 +7,7 @@
 #include "fault.h"
 #include "metrics.h"
 #include "quota/usage.h"
+#include "schedule/due.h"
 
 #include <string.h>
 
@@ -221,6 +222,7 @@ void ar_engine_recover(struct ar_engine *e, const struct ar_partition_set *gaine
 	e->scan_again.fire = scan_again;
 	if (!e->is_scanning)
 		scan_begin(e);
+	ar_due_scan(e);
 }
 
 bool ar_engine_is_recovering(const struct ar_engine *e)

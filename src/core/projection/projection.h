@@ -78,6 +78,8 @@ struct ar_str ar_projection_workspace_status(const struct ar_session *s);
 /* The same of the log of a worker (active, removed). */
 void ar_projection_worker(const struct ar_session *s, struct ar_jw *w);
 struct ar_str ar_projection_worker_status(const struct ar_session *s);
+void ar_projection_schedule(const struct ar_session *s, struct ar_jw *w);
+struct ar_str ar_projection_schedule_status(const struct ar_session *s); /* open or ended */
 
 /* queue_snapshot of one thread. */
 void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w);

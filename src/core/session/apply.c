@@ -527,6 +527,12 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_WORKER_UPDATED] = ar_apply_worker_updated,
 	[AR_EV_WORKER_REMOVED] = ar_apply_worker_removed,
 	[AR_EV_WORKER_CHANGED] = ar_apply_worker_changed,
+	[AR_EV_SCHEDULE_CREATED] = ar_apply_schedule_created,
+	[AR_EV_SCHEDULE_UPDATED] = ar_apply_schedule_updated,
+	[AR_EV_SCHEDULE_FIRED] = ar_apply_schedule_fired,
+	[AR_EV_SCHEDULE_MISSED] = ar_apply_schedule_missed,
+	[AR_EV_SCHEDULE_RUN_CHANGED] = ar_apply_schedule_run_changed,
+	[AR_EV_SCHEDULE_ENDED] = ar_apply_schedule_ended,
 };
 
 enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

@@ -80,6 +80,8 @@ static ar_decide_fn *decision_for(const struct ar_input *in)
 		return ar_decide_inspected;
 	case AR_IN_WORKER:
 		return ar_decide_worker_changed;
+	case AR_IN_SCHEDULE_DUE:
+		return ar_decide_schedule_due;
 	case AR_IN_SENT:
 		return ar_decide_sent;
 	}

@@ -11,6 +11,7 @@
 #include "worker.h"
 
 struct ar_policy;
+struct ar_zone; /* src/cron */
 struct ar_workspace_folder; /* workspace/workspace.h */
 
 enum ar_input_kind {
@@ -37,6 +38,7 @@ enum ar_input_kind {
 	AR_IN_CHECKPOINT_DONE, /* a checkpoint was made or restored, or could not be */
 	AR_IN_WORKER, /* the worker of the session was connected, went silent, was lost, is drained */
 	AR_IN_SENT, /* another session answered a command that was sent to it */
+	AR_IN_SCHEDULE_DUE, /* a time of a schedule has come */
 };
 
 /* Output bytes of a step, in order: which kind, which of several, how many. */
@@ -208,6 +210,9 @@ struct ar_input {
 	struct ar_str person; /* who stands behind it (port/auth.h); absent: not known */
 	struct ar_str tenant; /* whose session it would be; absent: AR_TENANT_LOCAL */
 	bool is_runtime; /* a command that another session sent */
+	/* Of a schedule: the zone that it has or is to have; NULL: UTC, or one that is not known here */
+	const struct ar_zone *zone;
+	bool is_zone_unknown;
 	/* The worker that has the session's workspace, as it is now; state 0: none, or not known */
 	struct ar_worker_status worker;
 	struct ar_tenant_usage usage; /* of that tenant, or of the one whose session it is */

@@ -147,6 +147,8 @@ struct ar_policy {
 	int64_t workspace_bytes; /* most space of the files of one workspace; 0: no limit */
 	const struct ar_definition_entry *definitions; /* of the settings, in their order */
 	size_t definition_count;
+	int64_t schedule_late_ms; /* after which the time of a schedule counts as missed */
+	int64_t schedules_max; /* of one tenant; 0: no limit */
 };
 
 struct ar_content {

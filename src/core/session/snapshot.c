@@ -470,6 +470,8 @@ static const struct ar_field_desc session_fields[] = {
 	ITEMS(ar_session, agents, workspace_agent),
 	OBJECT(ar_session, own, workspace_record),
 	OBJECT(ar_session, own_worker, worker_record),
+	OBJECT(ar_session, own_schedule, schedule_record),
+	ITEMS(ar_session, schedule_runs, schedule_run),
 	OBJECT(ar_session, worker, worker_observed),
 	MARK(ar_session, 0),
 	MARK(ar_session, 1),

@@ -199,7 +199,7 @@ bool ar_session_is_active(const struct ar_session *s)
 		if (((const struct ar_process_record *)s->processes.at[i])->status == AR_PROCESS_RUNNING)
 			return true;
 	}
-	return ar_session_makes_checkpoint(s) || ar_session_moves_files(s);
+	return ar_session_makes_checkpoint(s) || ar_session_moves_files(s) || ar_session_sends_runs(s);
 }
 
 struct ar_str ar_session_tenant(const struct ar_session *s)

@@ -170,6 +170,8 @@ struct ar_session {
 	struct ar_shape_workspace_agent_list agents; /* the same */
 	const struct ar_shape_workspace_record *own; /* of the log of a workspace; NULL: a session */
 	const struct ar_shape_worker_record *own_worker; /* of the log of a worker; NULL: a session */
+	const struct ar_shape_schedule_record *own_schedule; /* of the log of a schedule; NULL: a session */
+	struct ar_shape_schedule_run_list schedule_runs; /* that have not ended, and the newest that have */
 	const struct ar_shape_worker_observed
 		*worker; /* how it last found its worker; NULL: nothing waited */
 };
@@ -207,6 +209,12 @@ size_t ar_thread_visible(const struct ar_thread *t, const struct ar_boundary *b)
 
 /* Whose it is; never absent. */
 struct ar_str ar_session_tenant(const struct ar_session *s);
+
+/* When its log is to be woken (schedule/due.c); 0: never. */
+ar_usec ar_session_due(const struct ar_session *s);
+
+/* Whether a run of a schedule waits for an answer of another session (schedule/runs.c). */
+bool ar_session_sends_runs(const struct ar_session *s);
 
 /* Whether anything here runs or waits: such a session is looked at after a crash. */
 bool ar_session_is_active(const struct ar_session *s);

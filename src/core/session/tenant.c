@@ -15,12 +15,15 @@
 #define NAMED_VERSION 8
 #define WORKSPACE_VERSION 9
 #define WORKER_VERSION 10
+#define SCHEDULE_VERSION 11
 
 const char ar_tenant_homes_end[AR_SESSION_KEY_LEN + 1] = "0000000000zzzzzzzzzzzzzzzz";
 const char ar_workspaces_above[AR_SESSION_KEY_LEN + 1] = "0000000000hzzzzzzzzzzzzzzz";
 const char ar_workspaces_below[AR_SESSION_KEY_LEN + 1] = "0000000000m000000000000000";
 const char ar_workers_above[AR_SESSION_KEY_LEN + 1] = "0000000000kzzzzzzzzzzzzzzz";
 const char ar_workers_below[AR_SESSION_KEY_LEN + 1] = "0000000000p000000000000000";
+const char ar_schedules_above[AR_SESSION_KEY_LEN + 1] = "0000000000nzzzzzzzzzzzzzzz";
+const char ar_schedules_below[AR_SESSION_KEY_LEN + 1] = "0000000000r000000000000000";
 
 bool ar_tenant_is_local(struct ar_str tenant)
 {
@@ -93,12 +96,17 @@ bool ar_key_is_reserved(struct ar_str session_key)
 {
 	unsigned version = reserved_version(session_key);
 
-	return version == WORKSPACE_VERSION || version == WORKER_VERSION;
+	return version == WORKSPACE_VERSION || version == WORKER_VERSION || version == SCHEDULE_VERSION;
 }
 
 bool ar_key_is_worker(struct ar_str session_key)
 {
 	return reserved_version(session_key) == WORKER_VERSION;
+}
+
+bool ar_key_is_schedule(struct ar_str session_key)
+{
+	return reserved_version(session_key) == SCHEDULE_VERSION;
 }
 
 /* Of what a key is the log: the words that it is made from, the version that it has. */
@@ -168,6 +176,38 @@ void ar_worker_mint(struct ar_str tenant, struct ar_str idempotency_key, char ou
 struct ar_str ar_worker_key_in(struct ar_str id)
 {
 	return key_in(id, AR_STR("wk_"), WORKER_VERSION);
+}
+
+void ar_schedule_mint(struct ar_str tenant, struct ar_str idempotency_key, char out[AR_SESSION_KEY_LEN])
+{
+	mint((struct key_kind){ "schedule by key", SCHEDULE_VERSION }, tenant, idempotency_key, out);
+}
+
+struct ar_str ar_schedule_key_in(struct ar_str id)
+{
+	return key_in(id, AR_STR("sched_"), SCHEDULE_VERSION);
+}
+
+/* The time is that of an ordinary id, so that lists are in the order of time. */
+void ar_tenant_derive(struct ar_str tenant, ar_usec at, struct ar_str text, char out[AR_SESSION_KEY_LEN])
+{
+	struct ar_hash h = ar_hash_of(text);
+	uint64_t ms = at > 1000 ? (uint64_t)at / 1000 : 1;
+	bool is_local = ar_tenant_is_local(tenant);
+	char home[AR_SESSION_KEY_LEN];
+	uint8_t uuid[UUID];
+
+	memcpy(uuid, h.b, UUID);
+	for (unsigned i = 0; i < TIME_BYTES; i++)
+		uuid[i] = (uint8_t)(ms >> (8 * (TIME_BYTES - 1 - i)));
+	set_version(uuid, is_local ? 7 : NAMED_VERSION);
+	uuid[VARIANT_BYTE] = (uint8_t)(0x80 | (uuid[VARIANT_BYTE] & 0x3f));
+	ar_id_encode(uuid, out);
+	if (is_local)
+		return;
+	ar_tenant_home(tenant, home);
+	memcpy(out + AR_SESSION_KEY_LEN - AR_TENANT_MARK, home + AR_SESSION_KEY_LEN - AR_TENANT_MARK,
+	       AR_TENANT_MARK);
 }
 
 bool ar_tenant_is_home(struct ar_str tenant, struct ar_str session_key)

@@ -6,7 +6,7 @@
  * eleventh character); those that a caller names also end in the tenant's mark. Those of
  * AR_TENANT_LOCAL have any other version. What has a key of the first millisecond of 1970 is the
  * runtime's own, made by it alone: with version 7 the home of a tenant, with version 9 the log of a
- * workspace, with version 10 the log of a worker. Pure. */
+ * workspace, with version 10 the log of a worker, with version 11 the log of a schedule. Pure. */
 #ifndef AR_SESSION_TENANT_H
 #define AR_SESSION_TENANT_H
 
@@ -57,5 +57,14 @@ void ar_worker_mint(struct ar_str tenant, struct ar_str idempotency_key, char ou
 struct ar_str ar_worker_key_in(struct ar_str id);
 bool ar_key_is_worker(struct ar_str session_key);
 extern const char ar_workers_below[AR_SESSION_KEY_LEN + 1], ar_workers_above[AR_SESSION_KEY_LEN + 1];
+
+/* The same of schedules: sched_ and 26 characters. */
+void ar_schedule_mint(struct ar_str tenant, struct ar_str idempotency_key, char out[AR_SESSION_KEY_LEN]);
+struct ar_str ar_schedule_key_in(struct ar_str id);
+bool ar_key_is_schedule(struct ar_str session_key);
+extern const char ar_schedules_below[AR_SESSION_KEY_LEN + 1], ar_schedules_above[AR_SESSION_KEY_LEN + 1];
+
+/* The key of a session that the tenant may name, made from a time and a text: the same for the same. */
+void ar_tenant_derive(struct ar_str tenant, ar_usec at, struct ar_str text, char out[AR_SESSION_KEY_LEN]);
 
 #endif

@@ -4,7 +4,7 @@
 #define AR_EDGE_STORE_OP_H
 
 #include "store.h"
-#include "store/store_due.h"
+#include "store/due.h"
 #include "store_token.h"
 
 #define AR_STORE_KEY 16 /* bytes of a session key */

@@ -1,6 +1,6 @@
 /* See store_contract.h: sessions by their due times. */
 #include "store_contract.h"
-#include "store/store_due.h"
+#include "store/due.h"
 
 #include <string.h>
 

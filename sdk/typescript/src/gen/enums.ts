@@ -1225,6 +1225,122 @@ export interface WorkerObserved {
   [extra: string]: unknown;
 }
 
+/** What a schedule starts. */
+export interface ScheduleStart {
+  /** Input of the turn. */
+  text: string;
+  /** Session that gets the turn; without it each run gets a session of its own. */
+  sessionId?: string;
+  /** Thread of that session; without it its default thread. */
+  threadId?: string;
+  /** Without sessionId: the new sessions. */
+  createPolicy?: CreatePolicy;
+  /** Options of the turn. */
+  options?: TurnOptions;
+  [extra: string]: unknown;
+}
+
+/** A schedule. */
+export interface ScheduleRecord {
+  /** The schedule. */
+  scheduleId: string;
+  /** Tenant it belongs to. */
+  tenant: string;
+  /** Person or actor that created it. */
+  createdBy: string;
+  /** Name to show. */
+  name: string;
+  /** When it is due. */
+  spec: string;
+  /** Zone of its fields; absent: UTC. */
+  zone?: string;
+  /** The same in words. */
+  sentence: string;
+  /** What it starts. */
+  start: ScheduleStart;
+  /** Person who last said what it starts; turns count as theirs. */
+  person?: string;
+  /** Most that a run begins later. */
+  jitterMs?: number;
+  /** What happens to times that passed while no server ran. */
+  catchUp: ScheduleCatchUp;
+  /** What happens if a run has not ended when the next is due. */
+  overlap: ScheduleOverlap;
+  /** Whether it is due at its times. */
+  status: "active" | "paused" | "ended";
+  /** Intervals are counted from here. */
+  anchorAt: string;
+  /** Its next time, without jitter; absent while it is paused or has ended. */
+  nextAt?: string;
+  /** Runs so far. */
+  runs: number;
+  /** Times without a run so far. */
+  missed: number;
+  /** Counts its changes. */
+  version: number;
+  /** When it was created. */
+  createdAt: string;
+  /** When it last changed. */
+  updatedAt: string;
+  /** In lists: newest fact of its log that this shows. */
+  asOfSequence?: number;
+  [extra: string]: unknown;
+}
+
+/** A run of a schedule, or times that passed without one. */
+export interface ScheduleRun {
+  /** The run. */
+  runId: string;
+  /** Counts the runs and misses of its schedule. */
+  number: number;
+  /** Whether its time came, had passed while no server ran, or somebody asked for it. */
+  trigger: "time" | "catch_up" | "request";
+  /** How far it is; missed: there was none. */
+  status: "queued" | "starting" | "running" | "completed" | "failed" | "cancelled" | "refused" | "missed";
+  /** Its time, without jitter. */
+  dueAt: string;
+  /** When the run began, or the miss was seen. */
+  firedAt: string;
+  /** How much later than its time, jitter included. */
+  lateMs?: number;
+  /** missed: how many times passed. */
+  count?: number;
+  /** missed, cancelled: why. */
+  reason?: string;
+  /** True: its turn is being interrupted. */
+  cancelling?: boolean;
+  /** Session of its turn. */
+  sessionId?: string;
+  /** Thread of its turn. */
+  threadId?: string;
+  /** Its turn. */
+  turnId?: string;
+  /** Task of its turn; missed: the task that records it. */
+  taskId?: string;
+  /** Where its answer is stored. */
+  outputRef?: string;
+  /** Why it did not complete. */
+  error?: Failure;
+  /** When it ended; absent: it has not. */
+  endedAt?: string;
+  [extra: string]: unknown;
+}
+
+/** A run that a schedule missed. */
+export interface MissedRun {
+  /** The schedule. */
+  scheduleId: string;
+  /** The miss, in the log of the schedule. */
+  runId: string;
+  /** The last time that was missed. */
+  dueAt: string;
+  /** How many were. */
+  count: number;
+  /** Why. */
+  reason: string;
+  [extra: string]: unknown;
+}
+
 /** A tool call that a model requested. */
 export interface RequestedCall {
   /** Its id here. */
@@ -2114,3 +2230,9 @@ export type WorkspaceItemKind = "instructions" | "mcp_servers" | "skill" | "agen
 
 /** Whether a worker is reached: connected; stale: silent, its lease has not ended; lost: its lease ended while it had calls; away: not connected. */
 export type WorkerReach = "away" | "connected" | "stale" | "lost" | "unknown";
+
+/** What happens to times of a schedule that passed while no server ran: no run, one for all of them, or one for each of the newest 32. */
+export type ScheduleCatchUp = "skip" | "once" | "all";
+
+/** What happens if a run of a schedule has not ended when the next is due: no run, it waits, or the one before is cancelled. */
+export type ScheduleOverlap = "skip" | "queue" | "cancel";

@@ -267,7 +267,13 @@ export type ErrorCode =
   /** The session works in the folder of its workspace itself, or has none: there is nothing to apply or discard. */
   | "workspace_shared"
   /** A quota of the tenant is used up; the message names it. Wait until something ends or the day (UTC) is over, or ask the operator for more. */
-  | "tenant_quota_exceeded";
+  | "tenant_quota_exceeded"
+  /** No schedule has this id; list the schedules or create one. */
+  | "schedule_not_found"
+  /** The schedule has ended; create another. */
+  | "schedule_ended"
+  /** The times cannot be read; the message says why. */
+  | "invalid_schedule";
 
 /** Whether the same call may succeed later, and the status that HTTP gives it, by code. */
 export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; readonly retryable: boolean } } = {
@@ -404,4 +410,7 @@ export const ERRORS: { readonly [C in ErrorCode]: { readonly http: number; reado
   worker_removed: { http: 409, retryable: false },
   workspace_shared: { http: 409, retryable: false },
   tenant_quota_exceeded: { http: 429, retryable: true },
+  schedule_not_found: { http: 404, retryable: false },
+  schedule_ended: { http: 409, retryable: false },
+  invalid_schedule: { http: 400, retryable: false },
 };

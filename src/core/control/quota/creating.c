@@ -1,5 +1,5 @@
-/* The quota of workspaces: those that a tenant has are counted in the index before one more is made.
- * Creations of a tenant that has this quota follow one another, so that each count has all that came
+/* The quotas of workspaces and schedules: those that a tenant has are counted in the index before one more is
+ * made. Creations of a tenant that has this quota follow one another, so that each count has all that came
  * before; nodes of a cluster do not wait for each other. Owner: the loop thread. */
 #include "control_priv.h"
 #include "quota/creating.h"
@@ -22,11 +22,48 @@ struct ar_store_sessions ar_workspaces_of(const struct ar_call *c, ar_store_done
 	return page;
 }
 
+static struct ar_store_sessions page_of(const struct ar_call *c, ar_store_done_fn *done)
+{
+	struct ar_store_sessions page = ar_workspaces_of(c, done);
+
+	if (c->work->creating->kind == AR_CREATING_SCHEDULE) {
+		page.above = ar_str_from(ar_schedules_above);
+		page.before = ar_str_from(ar_schedules_below);
+		page.status = AR_STR("open");
+	}
+	return page;
+}
+
+static int64_t limit_of(const struct ar_call *c, enum ar_creating_kind kind)
+{
+	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
+
+	if (kind == AR_CREATING_SCHEDULE)
+		return policy->schedules_max;
+	return ar_tenant_quota(policy, ar_control_who(c->who)->tenant)->limits[AR_TENANT_WORKSPACES];
+}
+
+static enum ar_status check_used(const struct ar_call *c, const struct ar_creating *m, struct ar_error *err)
+{
+	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
+
+	if (m->kind == AR_CREATING_WORKSPACE)
+		return ar_tenant_check_workspaces(ar_tenant_quota(policy, ar_control_who(c->who)->tenant),
+						  m->used, err);
+	if (m->used < m->most)
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_TENANT_QUOTA_EXCEEDED,
+			 "the tenant has %lld schedules that have not ended, and may have %lld "
+			 "(schedules.per_tenant); end one that is not needed",
+			 (long long)m->used, (long long)m->most);
+}
+
 static struct ar_str tenant_of(const struct ar_creating *m)
 {
 	return ar_control_who(m->call->who)->tenant;
 }
 
+/* Both kinds follow one another: a tenant creates few of them. */
 static struct ar_creating *first_of(struct ar_control *c, struct ar_str tenant)
 {
 	AR_LIST_FOR (it, &c->creating) {
@@ -72,17 +109,17 @@ static void on_page(struct ar_store_op *op)
 		return;
 	}
 	m->used += (int64_t)page->count;
-	if (page->more && m->used < m->quota->limits[AR_TENANT_WORKSPACES]) {
+	if (page->more && m->used < m->most) {
 		struct ar_str last = ar_arena_str(&c->arena, page->ids[page->count - 1]);
 
 		ar_store_op_fini(op);
-		*page = ar_workspaces_of(c, on_page);
+		*page = page_of(c, on_page);
 		page->before = last;
 		ar_store_submit(c->control->store, op);
 		return;
 	}
 	ar_store_op_fini(op);
-	if (ar_tenant_check_workspaces(m->quota, m->used, &err) != AR_OK)
+	if (check_used(c, m, &err) != AR_OK)
 		ar_call_fail(c, &err);
 	else
 		m->go_on(c);
@@ -90,7 +127,7 @@ static void on_page(struct ar_store_op *op)
 
 static void count(struct ar_call *c)
 {
-	c->work->sessions = ar_workspaces_of(c, on_page);
+	c->work->sessions = page_of(c, on_page);
 	ar_store_submit(c->control->store, &c->work->sessions.op);
 }
 
@@ -122,19 +159,19 @@ static void begin(struct ar_creating *m)
 	ar_store_submit(c->control->store, &w->index.op);
 }
 
-void ar_creating_check(struct ar_call *c, ar_query_fn *go_on)
+void ar_creating_check(struct ar_call *c, enum ar_creating_kind kind, ar_query_fn *go_on)
 {
 	struct ar_str tenant = ar_control_who(c->who)->tenant;
-	const struct ar_tenant_quota *quota = ar_tenant_quota(ar_engine_policy(c->control->engine), tenant);
+	int64_t most = limit_of(c, kind);
 	struct ar_creating *m;
 	bool is_first;
 
-	if (quota->limits[AR_TENANT_WORKSPACES] == 0) {
+	if (most == 0) {
 		go_on(c);
 		return;
 	}
 	m = ar_arena_alloc(&c->arena, sizeof(*m));
-	*m = (struct ar_creating){ .call = c, .quota = quota, .go_on = go_on };
+	*m = (struct ar_creating){ .call = c, .kind = kind, .most = most, .go_on = go_on };
 	is_first = !first_of(c->control, tenant);
 	ar_list_push(&c->control->creating, &m->node);
 	c->work->creating = m;

@@ -1,21 +1,22 @@
-/* A workspace that is being created by a tenant with a quota of them; see creating.c. */
+/* A workspace or a schedule that is being created by a tenant with a quota of them; see creating.c. */
 #ifndef AR_CONTROL_QUOTA_CREATING_H
 #define AR_CONTROL_QUOTA_CREATING_H
 
 #include "control_priv.h"
 
-struct ar_tenant_quota;
+/* What is created, and counted. */
+enum ar_creating_kind { AR_CREATING_WORKSPACE, AR_CREATING_SCHEDULE };
 
 struct ar_creating {
 	struct ar_list node; /* in those of the control; the first of its tenant is at work */
 	struct ar_call *call;
-	const struct ar_tenant_quota *quota; /* the policy's */
-	int64_t used; /* workspaces that were counted so far */
+	enum ar_creating_kind kind;
+	int64_t most, used; /* of them; counted so far */
 	ar_query_fn *go_on;
 };
 
-/* Goes on when the tenant may have the workspace that the call creates; otherwise the call is refused. */
-void ar_creating_check(struct ar_call *c, ar_query_fn *go_on);
+/* Goes on when the tenant may have what the call creates; otherwise the call is refused. */
+void ar_creating_check(struct ar_call *c, enum ar_creating_kind kind, ar_query_fn *go_on);
 
 /* The call is about to be answered: the next of its tenant begins. */
 void ar_creating_over(struct ar_call *c);

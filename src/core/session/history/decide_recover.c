@@ -10,6 +10,7 @@
 #include "process/record.h"
 #include "report/report.h"
 #include "subagent/subagents.h"
+#include "schedule/schedule.h"
 #include "task/task.h"
 #include "worker/worker.h"
 
@@ -268,6 +269,7 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 	ar_isolation_recover(d);
 	ar_task_recover(d);
 	ar_reports_recover(d);
+	ar_schedule_recover(d);
 	for (size_t i = 0; i < d->session->threads.count; i++) {
 		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);
 

@@ -2,6 +2,7 @@
 #include "describe.h"
 #include "limits/money.h"
 #include "report/report.h"
+#include "schedule/schedule.h"
 
 /* ---- this session's turns ---- */
 
@@ -70,6 +71,8 @@ enum ar_status ar_decide_sent(struct ar_decision *d, struct ar_error *err AR_UNU
 	struct ar_thread *t;
 	const struct ar_turn *turn = ar_session_turn(d->session, d->input->sent->subject, &t);
 
+	if (ar_str_starts(d->input->sent->subject, AR_STR(AR_SCHEDULE_PREFIX "_")))
+		ar_schedule_sent(d);
 	if (turn && !ar_str_absent(turn->outcome) && !ar_str_absent(turn->report_to))
 		reported(d, turn);
 	return AR_OK;
@@ -82,6 +85,7 @@ static const struct {
 	ar_report_fn *decide;
 } kinds[] = {
 	{ NULL, NULL },
+	{ AR_SCHEDULE_PREFIX "_", ar_schedule_report_turn },
 };
 
 enum ar_status ar_decide_report_turn(struct ar_decision *d, struct ar_error *err)

@@ -1,7 +1,11 @@
 /* create_task, update_task, archive_task: a task gets an identity, changes what is said about
  * it, leaves the lists. Pure. */
+#include "clock.h"
 #include "codec.h"
 #include "task/task.h"
+
+/* Category of a task that records a run that a schedule missed. */
+#define AR_CATEGORY_MISSED_RUN "missed_run"
 
 /* ---- create ---- */
 
@@ -91,6 +95,26 @@ void ar_task_say_accepted(struct ar_decision *d, const struct ar_task *task,
 						    .accepted_at = d->input->now });
 }
 
+/* It was to run, and did not: that is all that it says. */
+static void say_missed(struct ar_decision *d, const struct ar_task *task,
+		       const struct ar_shape_missed_run *missed)
+{
+	char due[AR_TIME_TEXT];
+
+	ar_time_format(missed->due_at, due);
+	ar_task_emit(d, task, AR_EV_TASK_FAILED,
+		     &(struct ar_ev_task_failed){
+			     .failure_category = AR_STR(AR_CATEGORY_MISSED_RUN),
+			     .last_error = &(struct ar_shape_failure){
+				     .category = AR_STR(AR_CATEGORY_MISSED_RUN),
+				     .message = ar_arena_fmt(
+					     d->arena,
+					     "schedule %.*s missed %lld of its times, the last at %s: %.*s",
+					     AR_STR_ARG(missed->schedule_id), (long long)missed->count, due,
+					     AR_STR_ARG(missed->reason)),
+				     .retryable = AR_OPT_BOOL(false) } });
+}
+
 enum ar_status ar_decide_create_task(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_create_task_in *in = d->input->command.args;
@@ -99,6 +123,8 @@ enum ar_status ar_decide_create_task(struct ar_decision *d, struct ar_error *err
 	const struct ar_task *parent;
 	const struct ar_thread *t;
 
+	if (in->missed_run && !d->input->is_runtime)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "missedRun is for schedules; leave it out");
 	if (check_create(d, err) != AR_OK || check_parent(d, &parent, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (parent && ar_str_absent(sheet.thread))
@@ -109,7 +135,9 @@ enum ar_status ar_decide_create_task(struct ar_decision *d, struct ar_error *err
 	task.parent = parent ? parent->id : AR_STR_NONE;
 	task.root = parent ? parent->root : task.id;
 	say_created(d, &task);
-	if (!in->draft.v)
+	if (in->missed_run)
+		say_missed(d, &task, in->missed_run);
+	else if (!in->draft.v)
 		ar_task_say_accepted(d, &task, in->owner);
 	if (parent)
 		ar_task_delegated(d, parent, task.id, "a task was declared under it");

@@ -1,5 +1,6 @@
-/* What is due when, part of the store port (store.h): a session row may have a time at which its session is
- * to be woken. Those are found by an index of their own, so that a session need not be in memory. */
+/* What is due when, part of the store port (store.h): a session row may have a time at which its session
+ * is to be woken. Those are found by an index of their own, so that a session need not be in memory to be
+ * woken. */
 #ifndef AR_PORT_STORE_DUE_H
 #define AR_PORT_STORE_DUE_H
 
