@@ -60,6 +60,7 @@ static const struct kind {
 	{ "ACTION", "list_actions", "{\"limit\":100,\"status\":\"pending\"}", "actions", "actionId", "title",
 	  false },
 	{ "WORKER", "list_workers", "{\"limit\":100}", "workers", "workerId", "name", true },
+	{ "SCHEDULE", "list_schedules", "{\"limit\":100}", "schedules", "scheduleId", "name", true },
 	{ "WORKSPACE", "list_workspaces", "{\"limit\":100}", "workspaces", "root", "name", true },
 };
 
