@@ -1419,6 +1419,30 @@ static const struct ar_field_desc ar_shape_schedule_run_fields[] = {
 };
 const struct ar_struct_desc ar_shape_schedule_run_desc = { ar_shape_schedule_run_fields, 17, sizeof(struct ar_shape_schedule_run), NULL, 0, true, offsetof(struct ar_shape_schedule_run, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_webhook_failure_fields[] = {
+	{ "deliveryId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_webhook_failure, delivery_id), NULL, { 0, false },
+	  "The same in every attempt: the header webhook-id.", NULL },
+	{ "eventId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_webhook_failure, event_id), NULL, { 0, false },
+	  "The event.", NULL },
+	{ "eventType", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_webhook_failure, event_type), NULL, { 0, false },
+	  "Its type.", NULL },
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_webhook_failure, session_id), NULL, { 0, false },
+	  "Its session.", NULL },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_webhook_failure, sequence), NULL, { 0, false },
+	  "Its sequence there.", NULL },
+	{ "attempts", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_webhook_failure, attempts), NULL, { 0, false },
+	  "How often it was sent.", NULL },
+	{ "httpStatus", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_webhook_failure, http_status), NULL, { 0, false },
+	  "Last answer of the receiver; absent: it gave none.", NULL },
+	{ "reason", AR_F_STRING, true, false, false, 0, 512, offsetof(struct ar_shape_webhook_failure, reason), NULL, { 0, false },
+	  "Why the last attempt failed.", NULL },
+	{ "failedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_webhook_failure, failed_at), NULL, { 0, false },
+	  "When it was given up.", NULL },
+	{ "redelivering", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_webhook_failure, redelivering), NULL, { 0, false },
+	  "It is being sent again.", NULL },
+};
+const struct ar_struct_desc ar_shape_webhook_failure_desc = { ar_shape_webhook_failure_fields, 10, sizeof(struct ar_shape_webhook_failure), NULL, 0, true, offsetof(struct ar_shape_webhook_failure, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_interrupt_effect_fields[] = {
 	{ "tools", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_interrupt_effect, tools), NULL, { 0, false },
 	  "Ids of tool calls.", NULL },
@@ -2266,6 +2290,28 @@ static const struct ar_field_desc ar_shape_quota_row_fields[] = {
 	  "When it starts again; absent: it does not, what ends makes room.", NULL },
 };
 const struct ar_struct_desc ar_shape_quota_row_desc = { ar_shape_quota_row_fields, 5, sizeof(struct ar_shape_quota_row), NULL, 0, true, offsetof(struct ar_shape_quota_row, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_webhook_record_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_webhook_record, name), NULL, { 0, false },
+	  "Its name.", NULL },
+	{ "address", AR_F_STRING, true, false, false, 0, 512, offsetof(struct ar_shape_webhook_record, address), NULL, { 0, false },
+	  "Scheme and host of its URL; the rest may be secret.", NULL },
+	{ "events", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_shape_webhook_record, events), NULL, { 0, false },
+	  "Types of events that it gets, as in the settings.", NULL },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_shape_webhook_record, cursor), NULL, { 0, false },
+	  "Recorded position in the events of the tenant; absent: none so far.", NULL },
+	{ "waiting", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_webhook_record, waiting), NULL, { 0, false },
+	  "Events that were read and are not delivered yet; absent: this webhook does not run now.", NULL },
+	{ "waitingSince", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_webhook_record, waiting_since), NULL, { 0, false },
+	  "Time of the oldest of them.", NULL },
+	{ "lastError", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_webhook_record, last_error), NULL, { 0, false },
+	  "Why the newest failed attempt failed; absent: none has since the start.", NULL },
+	{ "failureCount", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_webhook_record, failure_count), NULL, { 0, false },
+	  "How many events were given up, in all.", NULL },
+	{ "failures", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_shape_webhook_record, failures), NULL, { 0, false },
+	  "The newest of them that were not sent again, oldest first.", &ar_shape_webhook_failure_desc },
+};
+const struct ar_struct_desc ar_shape_webhook_record_desc = { ar_shape_webhook_record_fields, 9, sizeof(struct ar_shape_webhook_record), NULL, 0, true, offsetof(struct ar_shape_webhook_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_input_snapshot_fields[] = {
 	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_input_snapshot, input_ref), NULL, { 0, false },
@@ -4522,6 +4568,36 @@ static const struct ar_field_desc ar_ev_schedule_ended_fields[] = {
 	  "Who ended it.", NULL },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_schedule_ended, reason), NULL, { 0, false },
 	  "Why.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_webhook_progressed_fields[] = {
+	{ "webhook", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_webhook_progressed, webhook), NULL, { 0, false },
+	  "Its name in the settings.", NULL },
+	{ "cursor", AR_F_STRING, true, false, false, 0, 2048, offsetof(struct ar_ev_webhook_progressed, cursor), NULL, { 0, false },
+	  "The position, as in the stream of all sessions.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_webhook_failed_fields[] = {
+	{ "webhook", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_webhook_failed, webhook), NULL, { 0, false },
+	  "Its name in the settings.", NULL },
+	{ "failure", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_ev_webhook_failed, failure), NULL, { 0, false },
+	  "What, why, and after how many attempts.", &ar_shape_webhook_failure_desc },
+};
+
+static const struct ar_field_desc ar_ev_webhook_redelivering_fields[] = {
+	{ "webhook", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_webhook_redelivering, webhook), NULL, { 0, false },
+	  "Its name in the settings.", NULL },
+	{ "deliveryId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_webhook_redelivering, delivery_id), NULL, { 0, false },
+	  "The delivery.", NULL },
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_webhook_redelivering, actor), NULL, { 0, false },
+	  "Who asked.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_webhook_redelivered_fields[] = {
+	{ "webhook", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_webhook_redelivered, webhook), NULL, { 0, false },
+	  "Its name in the settings.", NULL },
+	{ "deliveryId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_webhook_redelivered, delivery_id), NULL, { 0, false },
+	  "The delivery.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
@@ -6915,6 +6991,44 @@ static const struct ar_field_desc ar_cmd_list_schedules_out_fields[] = {
 	  "Cursor of the next page; absent at the end.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_list_webhooks_in_fields[] = {
+};
+
+static const struct ar_field_desc ar_cmd_list_webhooks_out_fields[] = {
+	{ "webhooks", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_webhooks_out, webhooks), NULL, { 0, false },
+	  "Each webhook of the settings.", &ar_shape_webhook_record_desc },
+};
+
+static const struct ar_field_desc ar_cmd_redeliver_webhook_in_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_cmd_redeliver_webhook_in, name), NULL, { 0, false },
+	  "The webhook.", NULL },
+	{ "deliveryId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_redeliver_webhook_in, delivery_id), NULL, { 0, false },
+	  "The delivery, one of list_webhooks.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_redeliver_webhook_out_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_cmd_redeliver_webhook_out, name), NULL, { 0, false },
+	  "The webhook.", NULL },
+	{ "deliveryId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_redeliver_webhook_out, delivery_id), NULL, { 0, false },
+	  "The delivery.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_report_webhook_in_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_cmd_report_webhook_in, name), NULL, { 0, false },
+	  "The webhook.", NULL },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_cmd_report_webhook_in, cursor), NULL, { 0, false },
+	  "Everything up to here was delivered or given up.", NULL },
+	{ "failures", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_report_webhook_in, failures), NULL, { 0, false },
+	  "What was given up.", &ar_shape_webhook_failure_desc },
+	{ "redelivered", AR_F_TEXTS, false, false, false, 0, 16384, offsetof(struct ar_cmd_report_webhook_in, redelivered), NULL, { 0, false },
+	  "Delivery ids of what was sent again.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_report_webhook_out_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_cmd_report_webhook_out, name), NULL, { 0, false },
+	  "The webhook.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -7740,6 +7854,22 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "A schedule has ended for good.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_schedule_ended_fields, 2, sizeof(struct ar_ev_schedule_ended), NULL, 0, false, 0, 0 } },
+	[AR_EV_WEBHOOK_PROGRESSED] = { AR_EV_WEBHOOK_PROGRESSED, "webhook.progressed", "webhook",
+	  "A webhook has delivered, or given up, every event up to a position in the events of the tenant.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_webhook_progressed_fields, 2, sizeof(struct ar_ev_webhook_progressed), NULL, 0, false, 0, 0 } },
+	[AR_EV_WEBHOOK_FAILED] = { AR_EV_WEBHOOK_FAILED, "webhook.failed", "webhook",
+	  "A webhook gave up an event; redeliver_webhook sends it again.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_webhook_failed_fields, 2, sizeof(struct ar_ev_webhook_failed), NULL, 0, false, 0, 0 } },
+	[AR_EV_WEBHOOK_REDELIVERING] = { AR_EV_WEBHOOK_REDELIVERING, "webhook.redelivering", "webhook",
+	  "An administrator asked to send an event again that was given up.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_webhook_redelivering_fields, 3, sizeof(struct ar_ev_webhook_redelivering), NULL, 0, false, 0, 0 } },
+	[AR_EV_WEBHOOK_REDELIVERED] = { AR_EV_WEBHOOK_REDELIVERED, "webhook.redelivered", "webhook",
+	  "An event that was given up has been delivered.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_webhook_redelivered_fields, 2, sizeof(struct ar_ev_webhook_redelivered), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
@@ -8567,6 +8697,30 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_INVALID_CURSOR, AR_ERR_STORAGE_UNAVAILABLE }, 2,
 	  NULL, 0, 200, "/v1/schedules", "extension (the standard names schedules, and no verb for them)" },
+	[AR_CMD_LIST_WEBHOOKS] = { AR_CMD_LIST_WEBHOOKS, "list_webhooks",
+	  "List the webhooks of the tenant: where each is in the events, what waits, what could not be delivered.",
+	  false, true, false, 1u << 4, "admin", { ar_cmd_list_webhooks_in_fields, 0, sizeof(struct ar_cmd_list_webhooks_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_list_webhooks_out_fields, 1, sizeof(struct ar_cmd_list_webhooks_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_STORAGE_UNAVAILABLE }, 1,
+	  NULL, 0, 200, "/v1/webhooks", "extension (events go to other systems)" },
+	[AR_CMD_REDELIVER_WEBHOOK] = { AR_CMD_REDELIVER_WEBHOOK, "redeliver_webhook",
+	  "Send an event again that a webhook gave up. It keeps its delivery id. The end is a fact: webhook.redelivered or webhook.failed.",
+	  true, true, true, 1u << 4, "admin", { ar_cmd_redeliver_webhook_in_fields, 2, sizeof(struct ar_cmd_redeliver_webhook_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_redeliver_webhook_out_fields, 2, sizeof(struct ar_cmd_redeliver_webhook_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_NOT_FOUND }, 1,
+	  (const uint16_t[]){ AR_EV_WEBHOOK_REDELIVERING }, 1, 202, NULL, "extension (events go to other systems)" },
+	[AR_CMD_REPORT_WEBHOOK] = { AR_CMD_REPORT_WEBHOOK, "report_webhook",
+	  "Record how far a webhook has come in the events of its tenant, and what it gave up. For the runtime alone.",
+	  true, true, false, 1u << 1, "submit", { ar_cmd_report_webhook_in_fields, 4, sizeof(struct ar_cmd_report_webhook_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_report_webhook_out_fields, 1, sizeof(struct ar_cmd_report_webhook_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_CURSOR }, 2,
+	  (const uint16_t[]){ AR_EV_SESSION_CREATED, AR_EV_WEBHOOK_PROGRESSED, AR_EV_WEBHOOK_FAILED, AR_EV_WEBHOOK_REDELIVERED }, 4, 200, NULL, "extension (events go to other systems)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -9056,6 +9210,10 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_TURN_REPORTED,
 	AR_EV_TURN_STARTED,
 	AR_EV_TURN_SUBMITTED,
+	AR_EV_WEBHOOK_FAILED,
+	AR_EV_WEBHOOK_PROGRESSED,
+	AR_EV_WEBHOOK_REDELIVERED,
+	AR_EV_WEBHOOK_REDELIVERING,
 	AR_EV_WORKER_CHANGED,
 	AR_EV_WORKER_CREATED,
 	AR_EV_WORKER_ENROLLED,

@@ -169,6 +169,10 @@ enum ar_event_type {
 	AR_EV_SCHEDULE_MISSED = 156,
 	AR_EV_SCHEDULE_RUN_CHANGED = 157,
 	AR_EV_SCHEDULE_ENDED = 158,
+	AR_EV_WEBHOOK_PROGRESSED = 159,
+	AR_EV_WEBHOOK_FAILED = 160,
+	AR_EV_WEBHOOK_REDELIVERING = 161,
+	AR_EV_WEBHOOK_REDELIVERED = 162,
 	AR_EV_COUNT,
 };
 
@@ -304,6 +308,9 @@ enum ar_command {
 	AR_CMD_END_SCHEDULE = 101,
 	AR_CMD_GET_SCHEDULE = 102,
 	AR_CMD_LIST_SCHEDULES = 103,
+	AR_CMD_LIST_WEBHOOKS = 104,
+	AR_CMD_REDELIVER_WEBHOOK = 105,
+	AR_CMD_REPORT_WEBHOOK = 106,
 	AR_CMD_COUNT,
 };
 
@@ -376,7 +383,9 @@ enum ar_target_kind {
 	X(CREATE_SCHEDULE, create_schedule) \
 	X(UPDATE_SCHEDULE, update_schedule) \
 	X(RUN_SCHEDULE, run_schedule) \
-	X(END_SCHEDULE, end_schedule)
+	X(END_SCHEDULE, end_schedule) \
+	X(REDELIVER_WEBHOOK, redeliver_webhook) \
+	X(REPORT_WEBHOOK, report_webhook)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -393,7 +402,9 @@ enum ar_target_kind {
 	X(CREATE_WORKSPACE, create_workspace) \
 	X(CREATE_WORKER, create_worker) \
 	X(ENROL_WORKER, enrol_worker) \
-	X(CREATE_SCHEDULE, create_schedule)
+	X(CREATE_SCHEDULE, create_schedule) \
+	X(REDELIVER_WEBHOOK, redeliver_webhook) \
+	X(REPORT_WEBHOOK, report_webhook)
 
 enum ar_route_name {
 	AR_ROUTE_NONE,
@@ -2934,6 +2945,25 @@ struct ar_shape_schedule_run_list {
 	size_t count;
 };
 
+struct ar_shape_webhook_failure { /* webhook_failure */
+	struct ar_str delivery_id; /* string */
+	struct ar_str event_id; /* string */
+	struct ar_str event_type; /* string */
+	struct ar_str session_id; /* string */
+	int64_t sequence; /* int */
+	int64_t attempts; /* int */
+	struct ar_opt_int http_status; /* int? */
+	struct ar_str reason; /* string */
+	ar_usec failed_at; /* time? */
+	struct ar_opt_bool redelivering; /* bool? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_webhook_failure_list {
+	const struct ar_shape_webhook_failure *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_interrupt_effect { /* interrupt_effect */
 	struct ar_texts tools; /* array? */
 	struct ar_texts processes; /* array? */
@@ -3656,6 +3686,24 @@ struct ar_shape_quota_row { /* quota_row */
 
 struct ar_shape_quota_row_list {
 	const struct ar_shape_quota_row *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_webhook_record { /* webhook_record */
+	struct ar_str name; /* string */
+	struct ar_str address; /* string */
+	struct ar_texts events; /* array */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int waiting; /* int? */
+	ar_usec waiting_since; /* time? */
+	struct ar_str last_error; /* string? */
+	int64_t failure_count; /* int */
+	struct ar_shape_webhook_failure_list failures; /* array */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_webhook_record_list {
+	const struct ar_shape_webhook_record *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -5058,6 +5106,27 @@ struct ar_ev_schedule_run_changed { /* schedule.run_changed */
 struct ar_ev_schedule_ended { /* schedule.ended */
 	struct ar_str actor; /* string */
 	struct ar_str reason; /* string? */
+};
+
+struct ar_ev_webhook_progressed { /* webhook.progressed */
+	struct ar_str webhook; /* string */
+	struct ar_str cursor; /* string */
+};
+
+struct ar_ev_webhook_failed { /* webhook.failed */
+	struct ar_str webhook; /* string */
+	const struct ar_shape_webhook_failure *failure; /* object */
+};
+
+struct ar_ev_webhook_redelivering { /* webhook.redelivering */
+	struct ar_str webhook; /* string */
+	struct ar_str delivery_id; /* string */
+	struct ar_str actor; /* string */
+};
+
+struct ar_ev_webhook_redelivered { /* webhook.redelivered */
+	struct ar_str webhook; /* string */
+	struct ar_str delivery_id; /* string */
 };
 
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
@@ -6553,6 +6622,34 @@ struct ar_cmd_list_schedules_out { /* list_schedules, result */
 	struct ar_str next_cursor; /* string? */
 };
 
+struct ar_cmd_list_webhooks_in { /* list_webhooks, input */
+};
+
+struct ar_cmd_list_webhooks_out { /* list_webhooks, result */
+	struct ar_shape_webhook_record_list webhooks; /* array */
+};
+
+struct ar_cmd_redeliver_webhook_in { /* redeliver_webhook, input */
+	struct ar_str name; /* string */
+	struct ar_str delivery_id; /* string */
+};
+
+struct ar_cmd_redeliver_webhook_out { /* redeliver_webhook, result */
+	struct ar_str name; /* string */
+	struct ar_str delivery_id; /* string */
+};
+
+struct ar_cmd_report_webhook_in { /* report_webhook, input */
+	struct ar_str name; /* string */
+	struct ar_str cursor; /* string? */
+	struct ar_shape_webhook_failure_list failures; /* array? */
+	struct ar_texts redelivered; /* array? */
+};
+
+struct ar_cmd_report_webhook_out { /* report_webhook, result */
+	struct ar_str name; /* string */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -6785,6 +6882,7 @@ extern const struct ar_struct_desc ar_shape_create_policy_desc;
 extern const struct ar_struct_desc ar_shape_schedule_start_desc;
 extern const struct ar_struct_desc ar_shape_schedule_record_desc;
 extern const struct ar_struct_desc ar_shape_schedule_run_desc;
+extern const struct ar_struct_desc ar_shape_webhook_failure_desc;
 extern const struct ar_struct_desc ar_shape_interrupt_effect_desc;
 extern const struct ar_struct_desc ar_shape_open_question_desc;
 extern const struct ar_struct_desc ar_shape_missed_run_desc;
@@ -6828,6 +6926,7 @@ extern const struct ar_struct_desc ar_shape_file_change_desc;
 extern const struct ar_struct_desc ar_shape_worker_live_desc;
 extern const struct ar_struct_desc ar_shape_session_files_desc;
 extern const struct ar_struct_desc ar_shape_quota_row_desc;
+extern const struct ar_struct_desc ar_shape_webhook_record_desc;
 extern const struct ar_struct_desc ar_shape_input_snapshot_desc;
 extern const struct ar_struct_desc ar_shape_read_model_repair_desc;
 extern const struct ar_struct_desc ar_shape_environment_sandbox_desc;

@@ -337,6 +337,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "redact.inputs", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "true", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, redact.inputs),
 	  "Redacts the input of callers as well as the output of models." },
+	{ "webhook.report_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "5000", NULL, false, false, false, 1, 600000, NULL, false, false,
+	  offsetof(struct ar_config, webhook.report_ms),
+	  "How often a webhook records its position; after a crash it sends again what came after that, with the same delivery ids." },
 	{ "log.level", AR_CONFIG_ENUM, AR_CONFIG_UNIT_NONE, "info", "AGENTD_LOG_LEVEL", false, false, false, 0, 0, ar_values_log_level, false, false,
 	  offsetof(struct ar_config, log.level),
 	  "Lowest level of the lines that are logged." },
@@ -503,7 +506,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 158;
+const size_t ar_config_key_count = 159;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
@@ -781,6 +784,42 @@ static const struct ar_config_key certificates_keys[] = {
 	  "Scopes of its holder; if none is named, read." },
 };
 
+static const struct ar_config_key webhooks_keys[] = {
+	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
+	  offsetof(struct ar_config_webhooks, name),
+	  "Name in facts; its position in the events belongs to it." },
+	{ "url", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, false,
+	  offsetof(struct ar_config_webhooks, url),
+	  "Address that gets a POST for each event; https, or an address of this machine." },
+	{ "secret", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, true, false, false, 0, 0, NULL, true, false,
+	  offsetof(struct ar_config_webhooks, secret),
+	  "Key of the signature; whsec_ and base64, or a text of at least 16 bytes." },
+	{ "tenant", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "local", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_webhooks, tenant),
+	  "Tenant whose events it gets." },
+	{ "events", AR_CONFIG_STRINGS, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_webhooks, events),
+	  "Types of events, such as turn.completed or turn.*; if none is named, all of the standard." },
+	{ "session", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_webhooks, session),
+	  "Only events of this session; empty is all sessions." },
+	{ "ca_file", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_webhooks, ca_file),
+	  "File of certificate authorities that verify its https; empty uses the system's." },
+	{ "timeout_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "10000", NULL, false, false, false, 1, 120000, NULL, false, false,
+	  offsetof(struct ar_config_webhooks, timeout_ms),
+	  "Longest time for one attempt." },
+	{ "max_attempts", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "8", NULL, false, false, false, 1, 100, NULL, false, false,
+	  offsetof(struct ar_config_webhooks, max_attempts),
+	  "Attempts before an event is given up." },
+	{ "backoff_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "1000", NULL, false, false, false, 1, 600000, NULL, false, false,
+	  offsetof(struct ar_config_webhooks, backoff_ms),
+	  "Pause before the second attempt; it doubles with each further one, up to an hour, and varies by a quarter." },
+	{ "parallel", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "4", NULL, false, false, false, 1, 64, NULL, false, false,
+	  offsetof(struct ar_config_webhooks, parallel),
+	  "Most attempts at once; 1 keeps the order of events unless one fails." },
+};
+
 const struct ar_config_list ar_config_lists[] = {
 	{ "tenants", tenants_keys, 7, sizeof(struct ar_config_tenants),
 	  offsetof(struct ar_config, tenants), offsetof(struct ar_config, tenants_count),
@@ -812,6 +851,9 @@ const struct ar_config_list ar_config_lists[] = {
 	{ "certificates", certificates_keys, 3, sizeof(struct ar_config_certificates),
 	  offsetof(struct ar_config, certificates), offsetof(struct ar_config, certificates_count),
 	  "Accepted client certificates by subject; TLS has verified them." },
+	{ "webhooks", webhooks_keys, 11, sizeof(struct ar_config_webhooks),
+	  offsetof(struct ar_config, webhooks), offsetof(struct ar_config, webhooks_count),
+	  "URLs that get the events of a tenant, signed as Standard Webhooks defines it." },
 };
-const size_t ar_config_list_count = 10;
+const size_t ar_config_list_count = 11;
 

@@ -313,6 +313,10 @@ struct ar_config_redact {
 	bool inputs;
 };
 
+struct ar_config_webhook {
+	int64_t report_ms;
+};
+
 struct ar_config_permission {
 	int mode;
 	bool may_loosen;
@@ -522,6 +526,21 @@ struct ar_config_certificates {
 	struct ar_config_strings scopes;
 };
 
+/* One entry of webhooks. */
+struct ar_config_webhooks {
+	const char *name;
+	const char *url;
+	const char *secret;
+	const char *tenant;
+	struct ar_config_strings events;
+	const char *session;
+	const char *ca_file;
+	int64_t timeout_ms;
+	int64_t max_attempts;
+	int64_t backoff_ms;
+	int64_t parallel;
+};
+
 struct ar_config {
 	const char *data_dir;
 	const char *store;
@@ -549,6 +568,7 @@ struct ar_config {
 	struct ar_config_blob blob;
 	struct ar_config_context context;
 	struct ar_config_redact redact;
+	struct ar_config_webhook webhook;
 	struct ar_config_permission permission;
 	struct ar_config_channel channel;
 	struct ar_config_action action;
@@ -580,6 +600,8 @@ struct ar_config {
 	size_t permission_rules_count;
 	struct ar_config_certificates *certificates;
 	size_t certificates_count;
+	struct ar_config_webhooks *webhooks;
+	size_t webhooks_count;
 };
 
 enum ar_config_kind {

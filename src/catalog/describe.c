@@ -101,3 +101,28 @@ const char *ar_enum_name(const struct ar_enum_desc *d, int value)
 		return NULL;
 	return d->names[value];
 }
+
+static bool add_family(struct ar_str pattern, uint8_t *flags)
+{
+	struct ar_str prefix = ar_str_sub(pattern, 0, pattern.len - 1);
+	bool is_any = false;
+
+	for (int type = 1; type < AR_EV_COUNT; type++) {
+		if (!ar_str_starts(ar_str_from(ar_event_describe((enum ar_event_type)type)->name), prefix))
+			continue;
+		flags[type] = 1;
+		is_any = true;
+	}
+	return is_any;
+}
+
+bool ar_event_types_add(struct ar_str pattern, uint8_t *flags)
+{
+	const struct ar_event_desc *desc = ar_event_find(pattern);
+
+	if (pattern.len > 2 && ar_str_eq(ar_str_sub(pattern, pattern.len - 2, 2), AR_STR(".*")))
+		return add_family(pattern, flags);
+	if (desc)
+		flags[desc->type] = 1;
+	return desc;
+}

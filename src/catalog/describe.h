@@ -14,6 +14,10 @@ const struct ar_error_desc *ar_error_describe(int code);
 
 /* The entry of that name ("turn.started", "submit_turn", "id_conflict"); NULL when there is none. */
 const struct ar_event_desc *ar_event_find(struct ar_str name);
+
+/* Sets the flags (AR_EV_COUNT of them) of the types that a pattern names: `turn.completed`, or `turn.*` for
+ * every type that begins so. False: there is none. */
+bool ar_event_types_add(struct ar_str pattern, uint8_t *flags);
 const struct ar_command_desc *ar_command_find(struct ar_str name);
 enum ar_error_code ar_error_find(struct ar_str name); /* AR_ERR_NONE when there is none */
 

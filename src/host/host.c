@@ -320,6 +320,19 @@ static void serve_workspaces(struct ar_host *r)
 		ar_control_serve_inspector(r->control, r->workers.ports->inspector);
 }
 
+static enum ar_status open_webhooks(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
+{
+	return ar_host_webhooks_open(&(struct ar_host_webhooks_options){ .loop = r->loop,
+									 .config = c,
+									 .log = &r->start->log,
+									 .control = r->control,
+									 .engine = r->engine,
+									 .follow = r->follow,
+									 .store = r->store,
+									 .is_shared = r->member != NULL },
+				     &r->webhooks, err);
+}
+
 static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -388,7 +401,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		ar_control_show_settings(r->control, show_settings, r);
 	ar_memory_watch(&r->memory, r->engine);
 	ar_control_mind_memory(r->control, ar_memory_has_room, &r->memory);
-	return AR_OK;
+	return open_webhooks(r, c, err);
 }
 
 static void on_strained(void *arg, bool is_strained)
@@ -717,6 +730,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	uv_timer_stop(&r->sweep_timer);
 	ar_memory_fini(&r->memory);
 	ar_store_watch_end(&r->store_watch);
+	ar_host_webhooks_close(r->webhooks);
 	if (r->http) {
 		ar_control_carry_audit(r->control, NULL, NULL);
 		ar_control_pass_calls(r->control, NULL, NULL);
@@ -748,6 +762,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	close_own_handles(r);
 	/* Runs until the other modules have closed their handles; tool servers may need a moment. */
 	uv_run(r->loop, UV_RUN_DEFAULT);
+	ar_host_webhooks_free(r->webhooks);
 	ar_tools_free(&r->tools);
 	ar_instruction_file_free(r->instructions);
 	ar_secret_renewal_free(r->renewal);

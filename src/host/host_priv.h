@@ -21,6 +21,7 @@
 #include "secret/renewal.h"
 #include "store_open.h"
 #include "tools.h"
+#include "webhook/webhooks.h"
 #include "transport.h"
 #include "worker/workers.h"
 #include "workspace/folders.h"
@@ -62,6 +63,7 @@ struct ar_host {
 	struct ar_engine *engine;
 	struct ar_control *control;
 	struct ar_host_access access;
+	struct ar_host_webhooks *webhooks; /* NULL: there are none */
 	struct ar_http_server *http;
 	struct ar_member *member; /* NULL: one node, all is ours */
 	struct ar_cluster *cluster;

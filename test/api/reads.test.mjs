@@ -12,11 +12,12 @@ const BUILT = ['ack_events', 'append_task_progress', 'apply_workspace', 'archive
 	'fail_task', 'fork_thread', 'get_artifact', 'get_execution_environment', 'get_quota', 'get_schedule', 'get_session', 'get_settings', 'get_task',
 	'get_thread_read', 'get_tool_inventory', 'get_worker', 'get_workspace', 'inspect_workspace', 'interrupt_turn', 'link_tasks', 'list_actions',
 	'list_artifacts', 'list_audit', 'list_checkpoints', 'list_schedules', 'list_sessions', 'list_subagents', 'list_tasks', 'list_tokens',
-	'list_workers', 'list_workspaces', 'pause_task', 'post_channel_message', 'promote_queued_turn', 'read_output', 'reconnect_channel',
-	'remove_queued_turn', 'remove_worker', 'report_tool_result', 'report_turn', 'resolve_permission', 'respond_action', 'restore_checkpoint',
-	'resume_subagent', 'resume_task', 'resume_thread', 'retry_task', 'revoke_token', 'rollback_thread', 'rotate_token', 'run_schedule', 'see_action',
-	'send_subagent_input', 'set_policy', 'spawn_subagent', 'start_task', 'steer_turn', 'submit_turn', 'subscribe_events', 'terminate_process',
-	'unlink_tasks', 'update_schedule', 'update_task', 'update_worker', 'update_workspace', 'wait_subagents', 'write_process_stdin'];
+	'list_webhooks', 'list_workers', 'list_workspaces', 'pause_task', 'post_channel_message', 'promote_queued_turn', 'read_output',
+	'reconnect_channel', 'redeliver_webhook', 'remove_queued_turn', 'remove_worker', 'report_tool_result', 'report_turn', 'report_webhook',
+	'resolve_permission', 'respond_action', 'restore_checkpoint', 'resume_subagent', 'resume_task', 'resume_thread', 'retry_task', 'revoke_token',
+	'rollback_thread', 'rotate_token', 'run_schedule', 'see_action', 'send_subagent_input', 'set_policy', 'spawn_subagent', 'start_task',
+	'steer_turn', 'submit_turn', 'subscribe_events', 'terminate_process', 'unlink_tasks', 'update_schedule', 'update_task', 'update_worker',
+	'update_workspace', 'wait_subagents', 'write_process_stdin'];
 
 // The catalogue is the list of what there is: name, and the path of reads.
 const commands = readFileSync(new URL('../../catalog/commands.cat', import.meta.url), 'utf8').split(/^command /m).slice(1).map((text) => ({

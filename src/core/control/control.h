@@ -106,6 +106,35 @@ void ar_control_serve_inspector(struct ar_control *c, struct ar_inspector *inspe
 struct ar_workers;
 void ar_control_serve_workers(struct ar_control *c, struct ar_workers *workers);
 
+/* A webhook of the settings; text is borrowed for the life of control. */
+struct ar_webhook_setting {
+	struct ar_str name, tenant;
+	struct ar_str address; /* scheme and host of its URL */
+	struct ar_texts events; /* as they are written there */
+};
+
+/* What waits at a webhook now. */
+struct ar_webhook_status {
+	int64_t waiting;
+	ar_usec waiting_since; /* wall clock; 0: nothing waits */
+	struct ar_str last_error; /* borrowed until the call returns; absent: none since the start */
+};
+
+/* Who sends the events of webhooks. Without it there are none. */
+struct ar_control_webhooks {
+	const struct ar_webhook_setting *settings;
+	size_t count;
+	bool (*status)(void *arg, size_t index,
+		       struct ar_webhook_status *ret); /* false: it does not run here */
+	void (*redeliver)(void *arg, struct ar_str name); /* there is something to send again */
+	void *arg;
+};
+void ar_control_serve_webhooks(struct ar_control *c, const struct ar_control_webhooks *w); /* copied */
+
+/* Whether this node works on that session, and which does. */
+enum ar_place ar_control_place(const struct ar_control *c, struct ar_str session_key,
+			       struct ar_str *ret_address);
+
 /* For the engine: takes commands of sessions to other sessions, as port/sender.h says. */
 struct ar_sender;
 struct ar_sender *ar_control_sender(struct ar_control *c);

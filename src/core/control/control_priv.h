@@ -46,6 +46,7 @@ struct ar_control {
 	struct ar_list sends; /* struct ar_control_send under way */
 	ar_control_pass_fn *pass; /* NULL: there is no other node */
 	void *pass_arg;
+	struct ar_control_webhooks webhooks; /* zero: there are none */
 	struct ar_call_count counts[AR_CMD_COUNT];
 	struct ar_read_cache *read_cache; /* made with the first read */
 };
@@ -149,10 +150,6 @@ void ar_call_fail_or_move(struct ar_call *c, const struct ar_error *err);
 /* The 26 characters in a session id of a caller; a refusal when it has another form. */
 AR_MUST_USE enum ar_status ar_call_session(struct ar_str session_id, struct ar_str *ret_session_key,
 					   struct ar_error *err);
-
-/* Where a session is worked on, or (session_key absent) where a new one may be made. */
-enum ar_place ar_control_place(const struct ar_control *c, struct ar_str session_key,
-			       struct ar_str *ret_address);
 
 /* Whether the session is worked on here. If not, the call is over: done() was called with its place. */
 bool ar_call_is_here(struct ar_call *c, struct ar_str session_key);
@@ -259,6 +256,6 @@ ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessio
 	ar_query_get_workspace, ar_query_inspect_workspace, ar_query_list_checkpoints,
 	ar_query_diff_checkpoints, ar_query_get_worker, ar_query_list_workers, ar_query_diff_workspace,
 	ar_query_get_quota, ar_query_list_subagents, ar_query_wait_subagents, ar_query_get_schedule,
-	ar_query_list_schedules;
+	ar_query_list_schedules, ar_query_list_webhooks;
 
 #endif

@@ -2,36 +2,10 @@
 #include "control_priv.h"
 #include "tenant.h"
 
-/* `tool.*` and every type that begins so; false when none does. */
-static bool take_family(struct ar_str name, uint8_t *flags)
-{
-	struct ar_str prefix = ar_str_sub(name, 0, name.len - 1);
-	bool is_any = false;
-
-	for (int type = 1; type < AR_EV_COUNT; type++) {
-		if (!ar_str_starts(ar_str_from(ar_event_describe((enum ar_event_type)type)->name), prefix))
-			continue;
-		flags[type] = 1;
-		is_any = true;
-	}
-	return is_any;
-}
-
-static bool take_type(struct ar_str name, uint8_t *flags)
-{
-	const struct ar_event_desc *desc = ar_event_find(name);
-
-	if (name.len > 2 && ar_str_eq(ar_str_sub(name, name.len - 2, 2), AR_STR(".*")))
-		return take_family(name, flags);
-	if (desc)
-		flags[desc->type] = 1;
-	return desc;
-}
-
 static enum ar_status read_types(struct ar_texts types, uint8_t *flags, struct ar_error *err)
 {
 	for (size_t i = 0; i < types.count; i++) {
-		if (!take_type(types.at[i], flags))
+		if (!ar_event_types_add(types.at[i], flags))
 			return ar_refuse(err, AR_ERR_INVALID_INPUT, "there is no event type '%.*s'",
 					 AR_STR_ARG(ar_str_utf8_prefix(types.at[i], 64)));
 	}

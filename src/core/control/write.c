@@ -3,6 +3,7 @@
 #include "control_priv.h"
 #include "schedule/schedule.h"
 #include "tenant.h"
+#include "webhook/control_webhook.h"
 #include "worker/worker.h"
 #include "workspace/workspace.h"
 
@@ -427,6 +428,21 @@ static enum ar_status target_spawn_subagent(struct ar_call *c, struct target *t,
 	return AR_OK;
 }
 
+static enum ar_status target_report_webhook(struct ar_call *c, struct target *t,
+					    struct ar_error *err AR_UNUSED)
+{
+	t->session_key = ar_control_home(c->who, &c->arena);
+	return AR_OK;
+}
+
+static enum ar_status target_redeliver_webhook(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_cmd_redeliver_webhook_in *in = c->input;
+
+	t->session_key = ar_control_home(c->who, &c->arena);
+	return ar_webhook_check(c, in->name, err);
+}
+
 typedef enum ar_status target_fn(struct ar_call *c, struct target *t, struct ar_error *err);
 
 /* The catalogue says which these are: one without its function does not compile. */
@@ -456,7 +472,7 @@ static struct ar_hash input_hash(const struct ar_call *c)
 static void (*const particular[AR_CMD_COUNT])(struct ar_call *c, struct ar_str reply) = {
 	[AR_CMD_CONNECT_CHANNEL] = ar_channel_connected, [AR_CMD_RECONNECT_CHANNEL] = ar_channel_reconnected,
 	[AR_CMD_CREATE_WORKER] = ar_worker_created,	 [AR_CMD_ENROL_WORKER] = ar_worker_enrolled,
-	[AR_CMD_REMOVE_WORKER] = ar_worker_removed,
+	[AR_CMD_REMOVE_WORKER] = ar_worker_removed,	 [AR_CMD_REDELIVER_WEBHOOK] = ar_webhook_redelivering,
 };
 
 static void answered(struct ar_engine_request *r)
@@ -538,7 +554,7 @@ void ar_call_write(struct ar_call *c)
 	if (t.is_fresh ? !mint_here(c, t.session_key) : !ar_call_is_here(c, t.session_key))
 		return;
 	is_home = ar_tenant_is_home(who->tenant, t.session_key);
-	if (is_home && !ar_channel_is_command(c->command)) {
+	if (is_home && !ar_channel_is_command(c->command) && !ar_webhook_is_command(c->command)) {
 		ar_call_refuse(c, AR_ERR_NOT_AUTHORIZED,
 			       "the home session of a tenant is written by the runtime alone");
 		return;

@@ -69,6 +69,8 @@ ar_apply_fn ar_apply_schedule_created, ar_apply_schedule_updated, ar_apply_sched
 	ar_apply_schedule_missed, ar_apply_schedule_run_changed, ar_apply_schedule_ended;
 ar_apply_fn ar_apply_workspace_preparing, ar_apply_workspace_prepared, ar_apply_workspace_applying,
 	ar_apply_workspace_applied, ar_apply_workspace_conflicted, ar_apply_workspace_failed;
+ar_apply_fn ar_apply_webhook_progressed, ar_apply_webhook_failed, ar_apply_webhook_redelivering,
+	ar_apply_webhook_redelivered;
 ar_apply_fn ar_apply_checkpoint_started, ar_apply_checkpoint_created, ar_apply_checkpoint_failed,
 	ar_apply_checkpoint_restoring, ar_apply_checkpoint_restored, ar_apply_checkpoint_expired;
 ar_apply_fn ar_apply_subagent_spawned, ar_apply_subagent;

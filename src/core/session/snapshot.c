@@ -14,6 +14,7 @@
 #include "artifact/artifact.h"
 #include "checkpoint/checkpoints.h"
 #include "channel/channel.h"
+#include "webhook/webhook.h"
 #include "session.h"
 #include "subagent/subagents.h"
 #include "task/blocks.h"
@@ -421,6 +422,14 @@ static const struct ar_field_desc channel_fields[] = {
 static const struct ar_field_desc bridged_fields[] = {
 	STR(ar_bridged, action),
 };
+static const struct ar_field_desc webhook_fields[] = {
+	STR(ar_webhook, name),
+	STR(ar_webhook, cursor),
+	INT(ar_webhook, failure_count),
+};
+static const struct ar_field_desc webhook_failure_fields[] = {
+	OBJECT(ar_webhook_failure, record, webhook_failure),
+};
 static const struct ar_field_desc artifact_fields[] = {
 	OBJECT(ar_artifact, record, artifact_record),
 };
@@ -546,6 +555,7 @@ static const struct kind process_input = KIND(ar_process_input, process_input_fi
 static const struct kind artifact = KIND(ar_artifact, artifact_fields);
 static const struct kind checkpoint = KIND(ar_checkpoint, checkpoint_fields);
 static const struct kind subagent = KIND(ar_subagent, subagent_fields);
+static const struct kind webhook_failure = KIND(ar_webhook_failure, webhook_failure_fields);
 static const struct kind bridged = KIND(ar_bridged, bridged_fields);
 
 static const struct part task_parts[] = {
@@ -577,6 +587,9 @@ static const struct kind process = KIND_WITH_PARTS(ar_process_record, process);
 static const struct part channel_parts[] = { PART(ar_channel, open, LIST, &bridged) };
 static const struct kind channel = KIND_WITH_PARTS(ar_channel, channel);
 
+static const struct part webhook_parts[] = { PART(ar_webhook, failures, LIST, &webhook_failure) };
+static const struct kind webhook = KIND_WITH_PARTS(ar_webhook, webhook);
+
 static const struct part session_parts[] = {
 	PART(ar_session, spent, INSIDE, &spent),
 	PART(ar_session, throttles, LIST, &throttle),
@@ -584,6 +597,7 @@ static const struct part session_parts[] = {
 	PART(ar_session, actions, LIST, &action),
 	PART(ar_session, grants, LIST, &grant),
 	PART(ar_session, rules, LIST, &rule),
+	PART(ar_session, webhooks, FILLED_LIST, &webhook),
 	PART(ar_session, checkpoints, FILLED_LIST, &checkpoint),
 	PART(ar_session, processes, LIST, &process),
 	PART(ar_session, channels, LIST, &channel),
@@ -774,7 +788,7 @@ enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot,
 {
 	if (!read_item(s, snapshot, &session, s) || !have_sheets(&s->declared) ||
 	    !have_records(&s->artifacts) || !have_records(&s->versions) || !have_checkpoints(s) ||
-	    !have_subagents(s))
+	    !have_subagents(s) || !ar_webhooks_are_whole(s))
 		return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
 			       AR_STR_ARG(s->session_key));
 	ar_blocks_restore(s);

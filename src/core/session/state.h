@@ -151,6 +151,7 @@ struct ar_session {
 	struct ar_vec rules; /* struct ar_permission_rule (permission/) of the same */
 	struct ar_vec grants; /* struct ar_grant (permission/) */
 	struct ar_vec channels; /* struct ar_channel (channel/): peers that follow it */
+	struct ar_vec webhooks; /* struct ar_webhook (webhook/), of a home */
 	struct ar_vec processes; /* struct ar_process_record: all that run, the newest ended */
 	struct ar_vec artifacts; /* struct ar_artifact (artifact/), newest change last */
 	struct ar_vec versions; /* struct ar_artifact: those that newer ones replaced, newest last */

@@ -9,6 +9,7 @@
 #include "secrets.h"
 #include "store_open.h"
 #include "tls/tls_context.h"
+#include "webhook/webhooks.h"
 #include "workspace/folders.h"
 
 #include <errno.h>
@@ -171,6 +172,7 @@ static void check_lists(struct ar_settings *s)
 	struct ar_redactor *redactor = NULL;
 	struct ar_models models = { 0 };
 	struct ar_host_hooks hooks;
+	struct ar_host_webhook_list webhooks;
 	struct ar_error err = { 0 };
 	uv_loop_t loop;
 
@@ -180,6 +182,7 @@ static void check_lists(struct ar_settings *s)
 	check_entries(s, "mcp_servers", ar_mcp_tools_check(c, &err), &err);
 	check_entries(s, "permission_rules", check_rules(c, &err), &err);
 	check_entries(s, "hooks", ar_host_hooks_read(c, a, &hooks, &err), &err);
+	check_entries(s, "webhooks", ar_host_webhooks_read(c, a, &webhooks, &err), &err);
 	check_audiences(s);
 	if (ar_secrets_load(c, &redactor, &err) != AR_OK)
 		refuse(s, "redact.literals", err.msg);

@@ -228,6 +228,54 @@ export interface QuotaRow {
   [extra: string]: unknown;
 }
 
+/** An event that a webhook gave up. */
+export interface WebhookFailure {
+  /** The same in every attempt: the header webhook-id. */
+  deliveryId: string;
+  /** The event. */
+  eventId: string;
+  /** Its type. */
+  eventType: string;
+  /** Its session. */
+  sessionId: string;
+  /** Its sequence there. */
+  sequence: number;
+  /** How often it was sent. */
+  attempts: number;
+  /** Last answer of the receiver; absent: it gave none. */
+  httpStatus?: number;
+  /** Why the last attempt failed. */
+  reason: string;
+  /** When it was given up. */
+  failedAt?: string;
+  /** It is being sent again. */
+  redelivering?: boolean;
+  [extra: string]: unknown;
+}
+
+/** A webhook of the settings. */
+export interface WebhookRecord {
+  /** Its name. */
+  name: string;
+  /** Scheme and host of its URL; the rest may be secret. */
+  address: string;
+  /** Types of events that it gets, as in the settings. */
+  events: string[];
+  /** Recorded position in the events of the tenant; absent: none so far. */
+  cursor?: string;
+  /** Events that were read and are not delivered yet; absent: this webhook does not run now. */
+  waiting?: number;
+  /** Time of the oldest of them. */
+  waitingSince?: string;
+  /** Why the newest failed attempt failed; absent: none has since the start. */
+  lastError?: string;
+  /** How many events were given up, in all. */
+  failureCount: number;
+  /** The newest of them that were not sent again, oldest first. */
+  failures: WebhookFailure[];
+  [extra: string]: unknown;
+}
+
 /** What decides on another attempt. */
 export interface RetryPolicy {
   /** Most attempts. */

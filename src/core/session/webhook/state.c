@@ -1,0 +1,31 @@
+/* Reading the webhooks of a home session. Pure. */
+#include "webhook/webhook.h"
+
+struct ar_webhook *ar_session_webhook(const struct ar_session *s, struct ar_str name)
+{
+	return ar_vec_last_with(&s->webhooks, offsetof(struct ar_webhook, name), name);
+}
+
+const struct ar_shape_webhook_failure *ar_webhook_failure(const struct ar_webhook *w, struct ar_str delivery)
+{
+	for (size_t i = 0; i < w->failures.count; i++) {
+		const struct ar_webhook_failure *f = w->failures.at[i];
+
+		if (ar_str_eq(f->record->delivery_id, delivery))
+			return f->record;
+	}
+	return NULL;
+}
+
+bool ar_webhooks_are_whole(const struct ar_session *s)
+{
+	for (size_t i = 0; i < s->webhooks.count; i++) {
+		const struct ar_webhook *w = s->webhooks.at[i];
+
+		for (size_t n = 0; n < w->failures.count; n++) {
+			if (!((const struct ar_webhook_failure *)w->failures.at[n])->record)
+				return false;
+		}
+	}
+	return true;
+}

@@ -1,0 +1,42 @@
+/* One attempt to deliver an event: a signed POST, answered by any 2xx. Not repeated and not redirected; TLS
+ * is verified (edge/curl). Each webhook has a poster of its own, so that no receiver holds up another.
+ * Loop thread only. */
+#ifndef AR_WEBHOOK_POST_H
+#define AR_WEBHOOK_POST_H
+
+#include "arena.h"
+#include "transfer.h"
+
+struct ar_webhook_poster;
+
+struct ar_webhook_outcome {
+	bool is_delivered;
+	bool is_cancelled; /* the poster closes */
+	int http; /* 0: there was no answer */
+	const char *reason; /* a sentence; valid during the call */
+};
+
+/* Embedded by the caller, zeroed; it lives until done(). */
+struct ar_webhook_post {
+	struct ar_str url, id, key, body; /* borrowed until done() */
+	uint32_t timeout_ms; /* for all of it */
+	/* Exactly once, never before ar_webhook_post_start() returned. */
+	void (*done)(struct ar_webhook_post *p, const struct ar_webhook_outcome *o);
+
+	struct ar_transfer transfer; /* private */
+	struct ar_arena arena;
+};
+
+AR_BEGIN_DECLS
+
+/* ca_file: NULL or empty, the system's certificates; borrowed. */
+struct ar_webhook_poster *ar_webhook_poster_new(uv_loop_t *loop, bool is_tls, const char *ca_file);
+
+/* Ends what is open as cancelled; the memory goes when the loop has run once more. */
+void ar_webhook_poster_close(struct ar_webhook_poster *p);
+
+void ar_webhook_post_start(struct ar_webhook_poster *p, struct ar_webhook_post *post);
+
+AR_END_DECLS
+
+#endif

@@ -1,0 +1,253 @@
+/* One event on its way: made from a frame, or read again from the log of its session; sent, repeated with
+ * growing pauses, and at last given up. Owner: the loop thread. */
+#include "describe.h"
+#include "frame.h"
+#include "hash.h"
+#include "json.h"
+#include "mem.h"
+#include "sign.h"
+#include "webhook/webhook_priv.h"
+
+#include <stdio.h>
+
+#define REASON_MAX 500
+
+static struct ar_delivery *delivery_new(struct ar_host_webhook *w)
+{
+	struct ar_delivery *d = ar_new0(sizeof(*d));
+
+	d->hook = w;
+	ar_list_init(&d->node);
+	return d;
+}
+
+static void delivery_free(struct ar_delivery *d)
+{
+	ar_list_del(&d->node);
+	ar_follow_close(&d->read);
+	ar_frame_unref(d->frame);
+	ar_arena_fini(&d->arena);
+	ar_arena_fini(&d->key);
+	ar_free(d);
+}
+
+void ar_delivery_drop(struct ar_delivery *d)
+{
+	if (!d->is_again) {
+		d->hook->held--;
+		d->hook->held_bytes -= d->frame->json.len;
+	}
+	ar_list_del(&d->node);
+	ar_list_init(&d->node);
+	if (d->state == AR_DELIVERY_SENDING)
+		d->is_orphan = true; /* its end frees it */
+	else
+		delivery_free(d);
+}
+
+/* ---- made from a frame ---- */
+
+static bool read_event(struct ar_delivery *d, const struct ar_frame *f)
+{
+	struct ar_json v;
+	struct ar_str event, session, time = AR_STR_NONE;
+
+	if (ar_json_parse(d->hook->all->json, f->json, &v, NULL) != AR_OK ||
+	    !ar_json_str(ar_json_get(v, "eventId"), &event) ||
+	    !ar_json_str(ar_json_get(v, "sessionId"), &session))
+		return false;
+	ar_json_str(ar_json_get(v, "timestamp"), &time);
+	if (ar_str_absent(time) || !ar_time_parse(time, &d->time))
+		d->time = 0;
+	d->record.event_id = ar_arena_str(&d->arena, event);
+	d->record.session_id = ar_arena_str(&d->arena, session);
+	d->record.sequence = (int64_t)f->sequence;
+	d->record.event_type = ar_str_from(ar_event_describe(f->type)->name);
+	d->record.delivery_id = ar_webhook_delivery_id(d->hook->setting->name, d->record.event_id, &d->arena);
+	return true;
+}
+
+static bool is_wanted(const struct ar_delivery *d)
+{
+	const char *only = d->hook->config->session;
+
+	return !*only || ar_str_is(d->record.session_id, only);
+}
+
+struct ar_delivery *ar_delivery_of_frame(struct ar_host_webhook *w, struct ar_frame *f)
+{
+	struct ar_delivery *d = delivery_new(w);
+
+	d->frame = f;
+	if (!read_event(d, f) || !is_wanted(d)) {
+		delivery_free(d);
+		return NULL;
+	}
+	d->cursor = ar_arena_str(&d->arena, f->id);
+	d->state = AR_DELIVERY_WAITING;
+	ar_list_push(&w->queue, &d->node);
+	w->held++;
+	w->held_bytes += f->json.len;
+	return d;
+}
+
+/* ---- read again ---- */
+
+static void set_failed(struct ar_delivery *d, const char *reason)
+{
+	d->state = AR_DELIVERY_FAILED;
+	d->record.reason = ar_arena_str(&d->arena, ar_str_utf8_prefix(ar_str_from(reason), REASON_MAX));
+	snprintf(d->hook->last_error, sizeof(d->hook->last_error), "%.200s", reason);
+	ar_log_line(d->hook->all->o.log, "warning",
+		    "a webhook gave up an event; redeliver_webhook sends it again", d->record.delivery_id.p);
+}
+
+static void on_opened(struct ar_subscription *s AR_UNUSED)
+{
+}
+
+static void on_ready(struct ar_subscription *s)
+{
+	struct ar_delivery *d = AR_CONTAINER_OF(s, struct ar_delivery, read);
+	struct ar_frame *f = ar_follow_next(s);
+
+	if (!f)
+		return;
+	ar_follow_close(s);
+	if (f->sequence == (uint64_t)d->record.sequence) {
+		d->frame = f;
+		d->state = AR_DELIVERY_WAITING;
+	} else {
+		ar_frame_unref(f);
+		set_failed(d, "the event is not in the log of its session any more");
+	}
+	ar_host_webhook_wake(d->hook);
+}
+
+static void on_ended(struct ar_subscription *s, const struct ar_error *err)
+{
+	struct ar_delivery *d = AR_CONTAINER_OF(s, struct ar_delivery, read);
+
+	if (d->state == AR_DELIVERY_READING)
+		set_failed(d, err && err->msg[0] ? err->msg : "the event could not be read");
+	ar_host_webhook_wake(d->hook);
+}
+
+static bool is_under_way(const struct ar_host_webhook *w, struct ar_str delivery_id)
+{
+	AR_LIST_FOR (it, &w->again) {
+		if (ar_str_eq(AR_CONTAINER_OF(it, struct ar_delivery, node)->record.delivery_id, delivery_id))
+			return true;
+	}
+	return false;
+}
+
+void ar_delivery_again(struct ar_host_webhook *w, const struct ar_shape_webhook_failure *f)
+{
+	static const struct ar_subscription_vtable vtable = { on_opened, on_ready, on_ended };
+	struct ar_follow_request r = { .tenant = w->setting->tenant };
+	struct ar_error err = { 0 };
+	struct ar_delivery *d;
+
+	if (is_under_way(w, f->delivery_id))
+		return;
+	d = delivery_new(w);
+	d->is_again = true;
+	d->state = AR_DELIVERY_READING;
+	d->record = (struct ar_shape_webhook_failure){
+		.delivery_id = ar_arena_str(&d->arena, f->delivery_id),
+		.event_id = ar_arena_str(&d->arena, f->event_id),
+		.event_type = ar_arena_str(&d->arena, f->event_type),
+		.session_id = ar_arena_str(&d->arena, f->session_id),
+		.sequence = f->sequence,
+	};
+	ar_list_push(&w->again, &d->node);
+	r.session = ar_id_session_key(d->record.session_id);
+	r.after = ar_arena_fmt(&d->arena, "%lld", (long long)f->sequence - 1);
+	d->read.v = &vtable;
+	if (ar_follow_open(w->all->o.follow, &d->read, &r, &err) != AR_OK)
+		set_failed(d, err.msg);
+}
+
+/* ---- sent ---- */
+
+static ar_usec next_due(const struct ar_delivery *d)
+{
+	uint32_t random;
+
+	ar_hash_draw((uint8_t *)&random, sizeof(random));
+	return ar_webhook_now() +
+	       1000 * ar_webhook_pause_ms(d->hook->config->backoff_ms, (unsigned)d->record.attempts, random);
+}
+
+static void attempt_failed(struct ar_delivery *d, const struct ar_webhook_outcome *o)
+{
+	d->record.http_status = (struct ar_opt_int){ o->http, o->http > 0 };
+	if (d->record.attempts >= d->hook->config->max_attempts) {
+		set_failed(d, o->reason);
+		return;
+	}
+	snprintf(d->hook->last_error, sizeof(d->hook->last_error), "%.200s", o->reason);
+	d->state = AR_DELIVERY_WAITING;
+	d->due = next_due(d);
+}
+
+static void on_posted(struct ar_webhook_post *p, const struct ar_webhook_outcome *o)
+{
+	struct ar_delivery *d = AR_CONTAINER_OF(p, struct ar_delivery, post);
+
+	d->hook->sending--;
+	if (d->is_orphan) {
+		delivery_free(d);
+		return;
+	}
+	if (o->is_cancelled) {
+		d->state = AR_DELIVERY_WAITING;
+		return;
+	}
+	d->record.attempts++;
+	if (o->is_delivered)
+		d->state = AR_DELIVERY_DONE;
+	else
+		attempt_failed(d, o);
+	ar_host_webhook_wake(d->hook);
+}
+
+static void start_attempt(struct ar_delivery *d)
+{
+	const struct ar_config_webhooks *c = d->hook->config;
+
+	ar_arena_reset(&d->key);
+	d->post = (struct ar_webhook_post){ .url = ar_str_from(c->url),
+					    .id = d->record.delivery_id,
+					    .body = d->frame->json,
+					    .timeout_ms = (uint32_t)c->timeout_ms,
+					    .done = on_posted };
+	if (!ar_webhook_key(ar_arena_str(&d->key, ar_str_from(c->secret)), &d->key, &d->post.key)) {
+		d->record.attempts++;
+		attempt_failed(d, &(struct ar_webhook_outcome){
+					  .reason = "the secret of the webhook is not usable" });
+		return;
+	}
+	d->state = AR_DELIVERY_SENDING;
+	d->hook->sending++;
+	ar_webhook_post_start(d->hook->poster, &d->post);
+}
+
+static void send_of(struct ar_host_webhook *w, struct ar_list *list, ar_usec now)
+{
+	AR_LIST_FOR (it, list) {
+		struct ar_delivery *d = AR_CONTAINER_OF(it, struct ar_delivery, node);
+
+		if (w->sending >= (size_t)w->config->parallel)
+			return;
+		if (d->state == AR_DELIVERY_WAITING && d->due <= now)
+			start_attempt(d);
+	}
+}
+
+void ar_delivery_send_due(struct ar_host_webhook *w, ar_usec now)
+{
+	send_of(w, &w->queue, now);
+	send_of(w, &w->again, now);
+}

@@ -1,0 +1,105 @@
+/* Inside host/webhook. Files: webhooks.c (all of them, their settings), feed.c (one: where it is, what
+ * comes next), delivery.c (one event on its way), report.c (what the home session is told). Owner: the
+ * loop thread. */
+#ifndef AR_HOST_WEBHOOK_PRIV_H
+#define AR_HOST_WEBHOOK_PRIV_H
+
+#include "post.h"
+#include "sender.h"
+#include "webhook/webhooks.h"
+
+#define AR_WEBHOOK_WINDOW 64 /* events of one webhook that are held at once */
+#define AR_WEBHOOK_WINDOW_BYTES ((size_t)8 << 20) /* beyond, no further event is taken */
+#define AR_WEBHOOK_RETRY ((ar_usec)500 * 1000) /* until something of our own that failed is tried again */
+
+enum ar_delivery_state {
+	AR_DELIVERY_READING = 1, /* one that is sent again: its event is looked for */
+	AR_DELIVERY_WAITING, /* for `due` and a free place */
+	AR_DELIVERY_SENDING,
+	AR_DELIVERY_DONE,
+	AR_DELIVERY_FAILED, /* given up */
+};
+
+struct ar_host_webhook;
+
+/* One event on its way. */
+struct ar_delivery {
+	struct ar_list node; /* of the webhook's queue or again; while it is an orphan in none */
+	struct ar_host_webhook *hook;
+	struct ar_arena arena; /* text of the record and the cursor */
+	struct ar_frame *frame; /* the event; NULL: not read yet */
+	struct ar_shape_webhook_failure record;
+	struct ar_str cursor; /* everything up to here is done when this is */
+	ar_usec time; /* of the event, wall clock */
+	ar_usec due; /* of the next attempt, monotonic */
+	enum ar_delivery_state state;
+	bool is_again; /* redeliver_webhook asked for it: it has no cursor */
+	bool is_reported; /* in the report that is under way */
+	bool is_orphan; /* nobody waits for its end */
+	struct ar_subscription read;
+	struct ar_webhook_post post;
+	struct ar_arena key; /* of the attempt */
+};
+
+struct ar_host_webhook {
+	struct ar_host_webhooks *all;
+	const struct ar_config_webhooks *config;
+	const struct ar_webhook_setting *setting;
+	char home[AR_SESSION_KEY_LEN];
+	struct ar_str home_id;
+	uint8_t types[AR_EV_COUNT];
+	struct ar_webhook_poster *poster;
+	uv_timer_t timer;
+	bool is_looking, is_known; /* at the home; what it had was read */
+	bool wants_look; /* something is to be sent again */
+	bool is_measuring; /* where the events end now */
+	bool is_open; /* the subscription */
+	struct ar_engine_view view;
+	struct ar_store_feed heads;
+	struct ar_subscription stream;
+	char *position; /* recorded, or to be recorded first; NULL: not known */
+	bool is_position_new; /* it is to be recorded */
+	char *taken; /* cursor of the newest event that was taken; NULL: none since the start */
+	struct ar_list queue, again; /* struct ar_delivery, oldest first */
+	size_t held, held_bytes, sending;
+	ar_usec retry_at; /* monotonic: nothing of our own is tried before */
+	ar_usec reported_at;
+	struct ar_send_run report;
+	struct ar_buf report_body;
+	bool is_reporting, reports_position;
+	char last_error[256];
+};
+
+struct ar_host_webhooks {
+	struct ar_host_webhooks_options o;
+	struct ar_arena arena;
+	struct ar_json_parser *json;
+	struct ar_host_webhook_list list;
+	struct ar_host_webhook *at;
+	bool is_closing;
+};
+
+/* feed.c */
+void ar_host_webhook_wake(struct ar_host_webhook *w); /* its next step, from the loop */
+void ar_host_webhook_start(struct ar_host_webhook *w);
+void ar_host_webhook_leave(struct ar_host_webhook *w); /* another node has it, or it ends: all is dropped */
+
+/* delivery.c */
+/* The event of a frame, whose reference goes over. NULL: it is none for this webhook. */
+struct ar_delivery *ar_delivery_of_frame(struct ar_host_webhook *w, struct ar_frame *f);
+/* One that was given up and is to be sent again. */
+void ar_delivery_again(struct ar_host_webhook *w, const struct ar_shape_webhook_failure *f);
+void ar_delivery_send_due(struct ar_host_webhook *w, ar_usec now);
+void ar_delivery_drop(struct ar_delivery *d); /* also one that is being sent */
+
+/* report.c */
+void ar_host_webhook_report(struct ar_host_webhook *w, ar_usec now);
+/* When a report is due; 0: none is. */
+ar_usec ar_host_webhook_report_due(const struct ar_host_webhook *w);
+
+static inline ar_usec ar_webhook_now(void)
+{
+	return ar_clock_system()->mono(ar_clock_system());
+}
+
+#endif
