@@ -1196,8 +1196,10 @@ static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
 	  "When it last changed.", NULL },
 	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, as_of_sequence), NULL, { 0, false },
 	  "In lists: newest fact of its log that this shows.", NULL },
+	{ "pool", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_workspace_record, pool), NULL, { 0, false },
+	  "Pool whose workers have the folder; absent: none.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 17, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 18, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_workspace_binding, workspace_id), NULL, { 0, false },
@@ -1214,8 +1216,10 @@ static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	  "What the session shares with it; without it, shared.", NULL },
 	{ "origin", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_workspace_binding, origin), NULL, { 0, false },
 	  "Folder of the workspace, if the session has one of its own.", NULL },
+	{ "pool", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_workspace_binding, pool), NULL, { 0, false },
+	  "Pool whose workers have the folder; absent: none.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 7, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 8, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_instructions_fields[] = {
 	{ "ref", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_workspace_instructions, ref), NULL, { 0, false },
@@ -1297,9 +1301,9 @@ const struct ar_struct_desc ar_shape_worker_record_desc = { ar_shape_worker_reco
 
 static const struct ar_field_desc ar_shape_worker_observed_fields[] = {
 	{ "workerId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_worker_observed, worker_id), NULL, { 0, false },
-	  "The worker.", NULL },
+	  "The worker, or the name of the pool.", NULL },
 	{ "state", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_worker_observed, state), &ar_worker_reach_desc, { 0, false },
-	  "Whether it is reached.", NULL },
+	  "Whether it is reached; of a pool: one of its workers.", NULL },
 	{ "draining", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_worker_observed, draining), NULL, { 0, false },
 	  "True: it begins no calls.", NULL },
 	{ "lastSeenAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_worker_observed, last_seen_at), NULL, { 0, false },
@@ -6535,6 +6539,8 @@ static const struct ar_field_desc ar_cmd_create_workspace_in_fields[] = {
 	  "What new sessions share with it; without it, shared.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_workspace_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
+	{ "pool", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_create_workspace_in, pool), NULL, { 0, false },
+	  "Workers with this value of the label pool, which share their files: each call goes to one that is connected. Not together with worker or root.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_create_workspace_out_fields[] = {
@@ -8491,11 +8497,11 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  NULL, 0, 200, "/v1/artifacts/{artifactId}", "extension (artifact.changed is read per event)" },
 	[AR_CMD_CREATE_WORKSPACE] = { AR_CMD_CREATE_WORKSPACE, "create_workspace",
 	  "Create a workspace: a folder of the caller, or one that the runtime makes. The same folder is the same workspace.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_create_workspace_in_fields, 5, sizeof(struct ar_cmd_create_workspace_in), NULL, 0, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_workspace_in_fields, 6, sizeof(struct ar_cmd_create_workspace_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_create_workspace_out_fields, 2, sizeof(struct ar_cmd_create_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_INVALID_INPUT, AR_ERR_POLICY_DENIED, AR_ERR_UNAVAILABLE, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_WORKER_NOT_FOUND, AR_ERR_WORKER_REMOVED, AR_ERR_TENANT_QUOTA_EXCEEDED, AR_ERR_ISOLATION_UNSUPPORTED }, 8,
+	  (const uint16_t[]){ AR_ERR_INVALID_INPUT, AR_ERR_POLICY_DENIED, AR_ERR_UNAVAILABLE, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_WORKER_NOT_FOUND, AR_ERR_WORKER_REMOVED, AR_ERR_WORKER_UNAVAILABLE, AR_ERR_TENANT_QUOTA_EXCEEDED, AR_ERR_ISOLATION_UNSUPPORTED }, 9,
 	  (const uint16_t[]){ AR_EV_WORKSPACE_CREATED }, 1, 200, NULL, "extension (workspaceId without a verb)" },
 	[AR_CMD_LIST_WORKSPACES] = { AR_CMD_LIST_WORKSPACES, "list_workspaces",
 	  "List workspaces of the tenant.",

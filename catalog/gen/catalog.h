@@ -2757,6 +2757,7 @@ struct ar_shape_workspace_record { /* workspace_record */
 	ar_usec created_at; /* time */
 	ar_usec updated_at; /* time */
 	struct ar_opt_int as_of_sequence; /* int? */
+	struct ar_str pool; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -2773,6 +2774,7 @@ struct ar_shape_workspace_binding { /* workspace_binding */
 	struct ar_opt_bool trusted; /* bool? */
 	int isolation; /* enum? */
 	struct ar_str origin; /* string? */
+	struct ar_str pool; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -6317,6 +6319,7 @@ struct ar_cmd_create_workspace_in { /* create_workspace, input */
 	struct ar_str worker; /* string? */
 	int isolation; /* enum? */
 	struct ar_str idempotency_key; /* string? */
+	struct ar_str pool; /* string? */
 };
 
 struct ar_cmd_create_workspace_out { /* create_workspace, result */

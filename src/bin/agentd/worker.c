@@ -22,7 +22,7 @@
 static const char help[] =
 	"usage: agentd worker --join URL --token-file FILE [--dir DIR] [--label NAME=VALUE]... [--ca-file "
 	"FILE]\n"
-	"                     [--name NAME] [--config FILE]\n"
+	"                     [--name NAME] [--config FILE] [--workspaces DIR]\n"
 	"       agentd worker --check [--config FILE]\n"
 	"\n"
 	"Runs the tool calls and commands of a daemon on another machine: holds workspaces and their\n"
@@ -33,6 +33,9 @@ static const char help[] =
 	"                     later starts do not need it\n"
 	"  --dir DIR          directory of this worker: its token, its workspaces (default:\n"
 	"                     XDG_STATE_HOME/agentd-worker, ~/.local/state/agentd-worker)\n"
+	"  --workspaces DIR   directory of its workspaces (default: workspaces in --dir); workers of a pool "
+	"have\n"
+	"                     a shared one, at the same path\n"
 	"  --label NAME=VALUE shown with the worker; may be given several times\n"
 	"  --ca-file FILE     PEM: accept only certificates of this authority (default: the system's)\n"
 	"  --name NAME        name of this machine (default: its host name)\n"
@@ -56,7 +59,7 @@ struct worker_run {
 /* ---- options ---- */
 
 struct words {
-	const char *join, *token_file, *dir, *ca_file, *name, *config_file;
+	const char *join, *token_file, *dir, *workspaces, *ca_file, *name, *config_file;
 	bool is_check;
 	struct ar_str labels[LABELS_MAX];
 	size_t label_count;
@@ -107,12 +110,15 @@ static struct ar_str labels_json(const struct words *w, struct ar_arena *a)
 /* 0: go on; otherwise leave with that status - 1. */
 static int read_words(int argc, char **argv, struct words *w)
 {
-	const struct ar_agentd_option options[] = {
-		{ "--join", &w->join, NULL },	   { "--token-file", &w->token_file, NULL },
-		{ "--dir", &w->dir, NULL },	   { "--ca-file", &w->ca_file, NULL },
-		{ "--name", &w->name, NULL },	   { "--config", &w->config_file, NULL },
-		{ "--check", NULL, &w->is_check }, { 0 }
-	};
+	const struct ar_agentd_option options[] = { { "--join", &w->join, NULL },
+						    { "--token-file", &w->token_file, NULL },
+						    { "--dir", &w->dir, NULL },
+						    { "--ca-file", &w->ca_file, NULL },
+						    { "--name", &w->name, NULL },
+						    { "--config", &w->config_file, NULL },
+						    { "--check", NULL, &w->is_check },
+						    { "--workspaces", &w->workspaces, NULL },
+						    { 0 } };
 	int rc;
 
 	argc = take_labels(argc, argv, w);
@@ -230,6 +236,7 @@ static int serve(const struct words *words, struct ar_arena *a, struct ar_config
 	uv_loop_t loop;
 	int rc;
 
+	start.workspaces = words->workspaces ? absolute(words->workspaces, a) : NULL;
 	start.dir = words->dir ? absolute(words->dir, a) : default_dir(config, a);
 	if (ar_descriptors_begin(&err) != AR_OK || ar_service_read(a, config, &run.service, &err) != AR_OK)
 		return cannot_start(err.msg);

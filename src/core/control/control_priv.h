@@ -240,8 +240,9 @@ void ar_worker_created(struct ar_call *c, struct ar_str reply);
 void ar_worker_enrolled(struct ar_call *c, struct ar_str reply);
 void ar_worker_removed(struct ar_call *c, struct ar_str reply);
 
-/* worker/sandbox.c: what that worker reported last, in the arena of the call; NULL: nothing yet. */
-const struct ar_sandbox_host *ar_worker_sandbox(struct ar_call *c, struct ar_str worker_id);
+/* worker/sandbox.c: what the worker of the session reported last, in the arena of the call; NULL: nothing
+ * yet. */
+const struct ar_sandbox_host *ar_worker_sandbox(struct ar_call *c, const struct ar_session *s);
 
 /* schedule/commands.c: the same of a command about schedules. */
 bool ar_schedule_is_command(enum ar_command command);

@@ -16,11 +16,9 @@ struct machine {
 static struct machine machine_of(struct ar_call *c, const struct ar_session *s,
 				 const struct ar_policy *policy)
 {
-	struct ar_str worker = ar_session_worker(s);
-
-	if (ar_str_absent(worker))
+	if (ar_str_absent(ar_session_worker(s)))
 		return (struct machine){ .host = ar_session_sandbox(s, policy) };
-	return (struct machine){ .host = ar_worker_sandbox(c, worker), .is_worker = true };
+	return (struct machine){ .host = ar_worker_sandbox(c, s), .is_worker = true };
 }
 
 static struct ar_shape_sandbox_state standing(const struct machine *m, enum ar_sandbox_profile profile)

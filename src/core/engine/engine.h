@@ -214,6 +214,13 @@ void ar_engine_tick(struct ar_engine *e);
 /* What decisions are made by now. */
 const struct ar_policy *ar_engine_policy(const struct ar_engine *e);
 
+/* The worker of the session, or of its pool that gets the next call, as this node finds it now. */
+struct ar_worker_status ar_engine_worker_status(struct ar_engine *e, const struct ar_session *s);
+
+/* A worker of that tenant's pool that is connected and takes calls; absent: there is none. The text lives
+ * until the loop turns. */
+struct ar_str ar_engine_pool_worker(struct ar_engine *e, struct ar_str tenant, struct ar_str pool);
+
 struct ar_engine_counts ar_engine_counts(const struct ar_engine *e);
 
 /* What the sessions in memory have in hand; looks at each of them. */

@@ -253,8 +253,10 @@ void ar_worker_watch_fini(struct ar_engine *e);
  * left memory meanwhile; and what it is the log of, if that is a worker. */
 void ar_worker_watch(struct ar_live *l);
 
-/* For the decision: the worker of the session as it is now. */
-struct ar_worker_status ar_worker_status_for(struct ar_engine *e, const struct ar_session *s);
+/* Who gets the next call of the session: its worker, or the one of its pool that takes calls and has the
+ * fewest. Of a pool without such a worker: the name of the pool, which reaches nobody. Absent: this machine.
+ * The text lives until the loop turns. */
+struct ar_str ar_worker_for(struct ar_engine *e, const struct ar_session *s);
 
 /* verify.c: whether a verification holds the session from now on, as a commit does: inputs and lookers
  * wait. Called when nothing is in flight. */

@@ -179,8 +179,8 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 	}
 	skew = set_time(l, &r->input);
 	r->input.policy = e->o.policy;
-	r->input.worker = ar_worker_status_for(e, &l->state);
 	ar_due_fill_zone(l, &r->input);
+	r->input.worker = ar_engine_worker_status(e, &l->state);
 	add_standing(l, r);
 	ar_usage_fill(l, &r->input);
 	r->input.missing =

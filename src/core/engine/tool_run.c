@@ -492,7 +492,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 					 .thread_id = ar_arena_str(a, turn->thread),
 					 .turn_id = ar_arena_str(a, turn->id),
 					 .tool_call_id = r->id,
-					 .worker = ar_arena_str(a, ar_session_worker(&l->state)),
+					 .worker = ar_arena_str(a, ar_worker_for(e, &l->state)),
 					 .operation_id = ar_arena_str(a, call->permission),
 					 .account = ar_arena_str(a, l->state.account),
 					 .workspace =

@@ -214,8 +214,9 @@ const struct ar_sandbox_host *ar_session_sandbox(const struct ar_session *s, con
 /* The folder that the session works in: that of its own workspace, else tools.workspace; absent: none. */
 struct ar_str ar_session_folder(const struct ar_session *s, const struct ar_policy *policy);
 
-/* The worker that has that folder; absent: this machine. */
+/* The worker that has that folder, or the name of the pool whose workers have it; absent: this machine. */
 struct ar_str ar_session_worker(const struct ar_session *s);
+bool ar_session_is_in_pool(const struct ar_session *s);
 
 /* Zero events and AR_OK is a legal answer (nothing to do). AR_E_REFUSED carries a catalogue
  * code, and nothing has changed. AR_E_CORRUPT: a fact contradicts the session, whose state is of

@@ -210,6 +210,18 @@ void ar_tenant_derive(struct ar_str tenant, ar_usec at, struct ar_str text, char
 	       AR_TENANT_MARK);
 }
 
+bool ar_pool_is_name(struct ar_str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.p[i];
+		bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+		if (!is_letter && !(c >= '0' && c <= '9') && c != '.' && c != '_' && c != '-')
+			return false;
+	}
+	return name.len > 0 && name.len <= 64 && !ar_str_starts(name, AR_STR("wk_"));
+}
+
 bool ar_tenant_is_home(struct ar_str tenant, struct ar_str session_key)
 {
 	char home[AR_SESSION_KEY_LEN];

@@ -55,6 +55,9 @@ extern const char ar_workspaces_below[AR_SESSION_KEY_LEN + 1], ar_workspaces_abo
 /* The same of workers: wk_ and 26 characters. */
 void ar_worker_mint(struct ar_str tenant, struct ar_str idempotency_key, char out[AR_SESSION_KEY_LEN]);
 struct ar_str ar_worker_key_in(struct ar_str id);
+
+/* Whether it can be the name of a pool of workers: no id of a worker is one. */
+bool ar_pool_is_name(struct ar_str name);
 bool ar_key_is_worker(struct ar_str session_key);
 extern const char ar_workers_below[AR_SESSION_KEY_LEN + 1], ar_workers_above[AR_SESSION_KEY_LEN + 1];
 

@@ -236,7 +236,8 @@ static enum ar_status make_dirs(struct ar_worker_host *w, struct ar_error *err)
 	if (*dir != '/')
 		return ar_fail(err, AR_E_INVALID, "--dir '%.200s' is not an absolute path", dir);
 	w->config.data_dir = ar_arena_fmt(&w->arena, "%s/state", dir).p;
-	w->config.workspaces.dir = ar_arena_fmt(&w->arena, "%s/workspaces", dir).p;
+	w->config.workspaces.dir =
+		w->start->workspaces ? w->start->workspaces : ar_arena_fmt(&w->arena, "%s/workspaces", dir).p;
 	w->identity = ar_arena_fmt(&w->arena, "%s/state/worker.json", dir).p;
 	if (make_dir(dir, err) != AR_OK || make_dir(w->config.data_dir, err) != AR_OK ||
 	    make_dir(w->config.workspaces.dir, err) != AR_OK)

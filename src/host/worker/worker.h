@@ -14,6 +14,7 @@
 struct ar_worker_start {
 	const struct ar_config *config; /* data_dir and workspaces.dir are not looked at */
 	const char *dir; /* of this worker: made, mode 0700 */
+	const char *workspaces; /* directory of workspaces: is there; NULL: one below dir */
 	const char *url; /* of the daemon */
 	const char *token_file; /* the token of create_worker; NULL: this worker has enrolled before */
 	const char *ca_file; /* NULL: the system's */

@@ -2217,6 +2217,8 @@ export interface CreateWorkspaceInput {
   isolation?: WorkspaceIsolation;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
+  /** Workers with this value of the label pool, which share their files: each call goes to one that is connected. Not together with worker or root. */
+  pool?: string;
 }
 
 /** Answer of create_workspace. */
@@ -3369,7 +3371,7 @@ export interface CommandMethods {
   /**
    * Create a workspace: a folder of the caller, or one that the runtime makes. The same folder is the same workspace.
    * The same root, or the same key, returns the same workspace.
-   * Fails with: invalid_input, policy_denied, unavailable, workspace_archived, worker_not_found, worker_removed, tenant_quota_exceeded, isolation_unsupported.
+   * Fails with: invalid_input, policy_denied, unavailable, workspace_archived, worker_not_found, worker_removed, worker_unavailable, tenant_quota_exceeded, isolation_unsupported.
    */
   createWorkspace(input?: CreateWorkspaceInput, options?: CallOptions): Promise<CreateWorkspaceResult>;
   /**

@@ -1055,6 +1055,8 @@ export interface WorkspaceRecord {
   updatedAt: string;
   /** In lists: newest fact of its log that this shows. */
   asOfSequence?: number;
+  /** Pool whose workers have the folder; absent: none. */
+  pool?: string;
   [extra: string]: unknown;
 }
 
@@ -1074,6 +1076,8 @@ export interface WorkspaceBinding {
   isolation?: WorkspaceIsolation;
   /** Folder of the workspace, if the session has one of its own. */
   origin?: string;
+  /** Pool whose workers have the folder; absent: none. */
+  pool?: string;
   [extra: string]: unknown;
 }
 
@@ -1262,9 +1266,9 @@ export interface WorkerLive {
 
 /** A worker as a session last found it. */
 export interface WorkerObserved {
-  /** The worker. */
+  /** The worker, or the name of the pool. */
   workerId: string;
-  /** Whether it is reached. */
+  /** Whether it is reached; of a pool: one of its workers. */
   state: WorkerReach;
   /** True: it begins no calls. */
   draining: boolean;

@@ -56,15 +56,12 @@ static struct ar_str ladder_of(struct ar_call *c, struct ar_json steps)
 	return ar_arena_str(&c->arena, ar_buf_str(&text));
 }
 
-const struct ar_sandbox_host *ar_worker_sandbox(struct ar_call *c, struct ar_str worker_id)
+const struct ar_sandbox_host *ar_worker_sandbox(struct ar_call *c, const struct ar_session *s)
 {
-	struct ar_workers *workers = c->control->workers;
-	struct ar_worker_status status = { 0 };
+	const struct ar_worker_status status = ar_engine_worker_status(c->control->engine, s);
 	struct ar_sandbox_host *host;
 	struct ar_json v, profiles;
 
-	if (workers)
-		status = workers->v->find(workers, worker_id);
 	if (ar_str_absent(status.capabilities) ||
 	    ar_json_parse(c->control->json, status.capabilities, &v, NULL) != AR_OK)
 		return NULL;

@@ -1,6 +1,7 @@
 /* The workspace that a new session names: read from the index row of its log before the session is made, so
  * that the decision needs nothing but its input. Owner: the loop thread. */
 #include "control_priv.h"
+#include "workspace/workspace.h"
 #include "storage.h"
 #include "tenant.h"
 
@@ -92,7 +93,7 @@ static void on_row(struct ar_store_op *op)
 	/* One that is archived is refused by the decision: a repeat of an old write is answered as then. */
 	w->write.input.command.workspace = record;
 	if (isolation_of(c, record) == AR_WORKSPACE_ISOLATION_SHARED || !c->control->find_folder ||
-	    !ar_str_absent(record->worker)) /* none is made here for files that are elsewhere */
+	    ar_workspace_is_far(record)) /* none is made here for files that are elsewhere */
 		ar_call_send(c);
 	else
 		make_own_folder(c, record);

@@ -61,7 +61,8 @@ static void on_folder(struct ar_folder_request *r)
 		ar_call_fail(c, &r->err);
 		return;
 	}
-	if (m->folder.worker && (r->folder.len > AR_FOLDER_MAX || !ar_str_is_plain_path(r->folder))) {
+	if (!ar_str_absent(r->worker) &&
+	    (r->folder.len > AR_FOLDER_MAX || !ar_str_is_plain_path(r->folder))) {
 		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "the worker named no folder");
 		return;
 	}
@@ -76,25 +77,44 @@ static bool is_isolated(int isolation)
 	return isolation && isolation != AR_WORKSPACE_ISOLATION_SHARED;
 }
 
+static void refuse_pool(struct ar_call *c, struct ar_str pool)
+{
+	ar_call_refuse(c, AR_ERR_WORKER_UNAVAILABLE,
+		       "no worker of pool %.*s is connected and takes calls; create workers with the label "
+		       "pool=%.*s, and start them",
+		       AR_STR_ARG(pool), AR_STR_ARG(pool));
+}
+
 static void make_folder(struct ar_call *c)
 {
 	const struct ar_cmd_create_workspace_in *in = c->input;
 	const struct ar_shape_worker_record *worker = c->work->worker;
 	struct ar_workspace_making *m = ar_arena_alloc(&c->arena, sizeof(*m));
+	struct ar_str member = AR_STR_NONE;
 
 	m->call = c;
 	m->folder.worker = worker;
-	if (worker && (worker->status != AR_WORKER_RECORD_STATUS_ACTIVE || is_isolated(in->isolation))) {
+	m->folder.pool = in->pool;
+	if ((worker && worker->status != AR_WORKER_RECORD_STATUS_ACTIVE) ||
+	    ((worker || !ar_str_absent(in->pool)) && is_isolated(in->isolation))) {
 		m->folder.is_managed = true; /* refused by the decision, unless it is a repeat */
 		c->work->write.input.command.folder = &m->folder;
 		ar_call_send(c);
 		return;
 	}
+	if (!ar_str_absent(in->pool)) {
+		member = ar_engine_pool_worker(c->control->engine, ar_control_who(c->who)->tenant, in->pool);
+		if (ar_str_absent(member)) {
+			refuse_pool(c, in->pool);
+			return;
+		}
+		member = ar_arena_str(&c->arena, member);
+	}
 	m->request = (struct ar_folder_request){ .root = in->root,
 						 .person = ar_control_who(c->who)->person,
 						 .home = ar_control_home(c->who, &c->arena),
 						 .key = c->work->write.session,
-						 .worker = worker ? worker->worker_id : AR_STR_NONE,
+						 .worker = worker ? worker->worker_id : member,
 						 .arena = &c->arena,
 						 .done = on_folder };
 	c->control->find_folder(c->control->folder_arg, &m->request);
@@ -115,7 +135,14 @@ static void create(struct ar_call *c)
 	const struct ar_cmd_create_workspace_in *in = c->input;
 	struct ar_error err = { 0 };
 
-	if (!ar_str_absent(in->worker))
+	if (!ar_str_absent(in->pool) && (!ar_str_absent(in->worker) || !ar_str_absent(in->root)))
+		ar_call_refuse(c, AR_ERR_INVALID_INPUT, "pass pool, worker or root: one of them");
+	else if (!ar_str_absent(in->pool) && !ar_pool_is_name(in->pool))
+		ar_call_refuse(
+			c, AR_ERR_INVALID_INPUT,
+			"the name of a pool has letters, digits, '.', '_' and '-', at most 64, and does "
+			"not begin with wk_");
+	else if (!ar_str_absent(in->worker))
 		ar_worker_find_for(c, in->worker);
 	else if (!ar_str_absent(in->root) && check_namer(c, &err) != AR_OK)
 		ar_call_fail(c, &err);

@@ -1,6 +1,7 @@
 /* What the files of a workspace bring: listed for who is to trust it, and compared with the list that a
  * caller has seen before its trust is decided. Owner: the loop thread. */
 #include "control_priv.h"
+#include "workspace/workspace.h"
 #include "tenant.h"
 
 struct look {
@@ -17,6 +18,17 @@ void ar_control_serve_inspector(struct ar_control *c, struct ar_inspector *inspe
 
 /* ---- the look ---- */
 
+/* The name of a pool none of whose workers is connected reaches nobody, which the answer says. */
+static struct ar_str worker_of(struct ar_call *c, const struct ar_shape_workspace_record *r)
+{
+	struct ar_str found;
+
+	if (ar_str_absent(r->pool))
+		return r->worker;
+	found = ar_engine_pool_worker(c->control->engine, r->tenant, r->pool);
+	return ar_str_absent(found) ? r->pool : found;
+}
+
 static void start_look(struct ar_call *c, const struct ar_shape_workspace_record *r,
 		       void (*on_done)(struct ar_inspect_run *r, const struct ar_inspected *found))
 {
@@ -24,7 +36,7 @@ static void start_look(struct ar_call *c, const struct ar_shape_workspace_record
 
 	*l = (struct look){ .call = c,
 			    .run = { .folder = ar_arena_str(&c->arena, r->root),
-				     .worker = ar_arena_str(&c->arena, r->worker),
+				     .worker = ar_arena_str(&c->arena, worker_of(c, r)),
 				     .on_done = on_done },
 			    .workspace = ar_arena_str(&c->arena, r->workspace_id),
 			    .trust = r->trust ? r->trust : AR_WORKSPACE_TRUST_UNTRUSTED };

@@ -131,7 +131,7 @@ void ar_checkpoint_plan(struct ar_live *l, const struct ar_effect_checkpoint *ef
 					     .tenant = ar_arena_str(a, ar_session_tenant(s)),
 					     .workspace_id = ar_arena_str(a, s->bound->workspace_id),
 					     .folder = ar_arena_str(a, s->bound->folder),
-					     .worker = ar_arena_str(a, s->bound->worker),
+					     .worker = ar_arena_str(a, ar_worker_for(e, s)),
 					     .origin = ar_arena_str(a, s->bound->origin),
 					     .isolation = (enum ar_isolation)s->bound->isolation,
 					     .label = ar_arena_str(a, effect->label),

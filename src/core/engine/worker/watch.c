@@ -7,6 +7,7 @@
  * removed is dropped here: the process that decided the removal may have ended before it did that. Owner: the
  * loop thread. */
 #include "engine_priv.h"
+#include "tenant.h"
 
 #include <string.h>
 
@@ -15,6 +16,7 @@
 struct ar_worker_entry {
 	struct ar_engine *engine;
 	char *id; /* owned; the key of the map */
+	char *tenant, *pool; /* owned; NULL: not known, or in none */
 	bool is_known; /* the row was read */
 	bool is_held; /* drained or removed */
 	bool is_removed;
@@ -84,7 +86,7 @@ static bool is_ours(const struct ar_engine *e, const char session_key[AR_SESSION
 }
 
 /* Of a copy: what is decided changes who is there. */
-static void notify_all(struct ar_engine *e, struct ar_str worker)
+static void notify_at(struct ar_engine *e, struct ar_str worker)
 {
 	char(*keys)[AR_SESSION_KEY_LEN] = ar_grow(NULL, e->at_workers.count + 1, sizeof(*keys));
 	size_t cursor = 0, count = 0;
@@ -99,6 +101,13 @@ static void notify_all(struct ar_engine *e, struct ar_str worker)
 	ar_free(keys);
 }
 
+static void notify_all(const struct ar_worker_entry *w)
+{
+	notify_at(w->engine, ar_str_from(w->id));
+	if (w->pool)
+		notify_at(w->engine, ar_str_from(w->pool));
+}
+
 /* ---- records of workers ---- */
 
 static void read_row(struct ar_worker_entry *w);
@@ -111,7 +120,7 @@ static void set_held(struct ar_worker_entry *w, bool is_held)
 	w->is_known = true;
 	w->is_held = is_held;
 	if (is_new)
-		notify_all(w->engine, ar_str_from(w->id));
+		notify_all(w);
 }
 
 static void drop_removed(struct ar_worker_entry *w)
@@ -122,8 +131,36 @@ static void drop_removed(struct ar_worker_entry *w)
 		workers->v->drop(workers, ar_str_from(w->id));
 }
 
+/* Only what the operator says makes a worker one of a pool: a machine that is taken over must not get calls
+ * of others by naming itself. */
+static struct ar_str pool_in(const struct ar_worker_entry *w, struct ar_str labels)
+{
+	struct ar_str pool = AR_STR_NONE;
+	struct ar_json v;
+
+	if (!ar_str_absent(labels) && ar_json_parse(w->engine->json, labels, &v, NULL) == AR_OK)
+		ar_json_str(ar_json_get(v, "pool"), &pool);
+	return ar_pool_is_name(pool) ? pool : AR_STR_NONE;
+}
+
+static void set_pool(struct ar_worker_entry *w, const struct ar_shape_worker_record *r)
+{
+	struct ar_str pool = pool_in(w, r->labels);
+	char *before = w->pool;
+
+	ar_free(w->tenant);
+	w->tenant = ar_str_dup(r->tenant);
+	w->pool = ar_str_absent(pool) ? NULL : ar_str_dup(pool);
+	if (before && (!w->pool || strcmp(before, w->pool) != 0))
+		notify_at(w->engine, ar_str_from(before));
+	if (w->pool && (!before || strcmp(before, w->pool) != 0))
+		notify_at(w->engine, ar_str_from(w->pool));
+	ar_free(before);
+}
+
 static void set_record(struct ar_worker_entry *w, const struct ar_shape_worker_record *r)
 {
+	set_pool(w, r);
 	w->is_removed = r->status != AR_WORKER_RECORD_STATUS_ACTIVE;
 	drop_removed(w);
 	set_held(w, r->draining || w->is_removed);
@@ -159,13 +196,19 @@ static bool is_in_cluster(const struct ar_engine *e)
 	return ar_partition_any(&e->owned);
 }
 
+/* Of it, or of its pool. */
+static bool is_of(const struct ar_at_worker *at, const struct ar_worker_entry *w)
+{
+	return strcmp(at->worker, w->id) == 0 || (w->pool && strcmp(at->worker, w->pool) == 0);
+}
+
 static bool has_sessions(const struct ar_worker_entry *w)
 {
 	const struct ar_at_worker *at;
 	size_t cursor = 0;
 
 	while ((at = ar_map_next(&w->engine->at_workers, &cursor))) {
-		if (strcmp(at->worker, w->id) == 0)
+		if (is_of(at, w))
 			return true;
 	}
 	return false;
@@ -225,20 +268,16 @@ static void on_changed(void *arg, struct ar_str id, enum ar_worker_state state)
 	if (state == AR_WORKER_CONNECTED && w->is_known && !w->is_reading)
 		read_row(w); /* another node may have changed it meanwhile */
 	if (w->is_known)
-		notify_all(e, id);
+		notify_all(w);
 }
 
 /* ---- sessions ---- */
 
-struct ar_worker_status ar_worker_status_for(struct ar_engine *e, const struct ar_session *s)
+static struct ar_worker_status status_of(struct ar_engine *e, struct ar_str id)
 {
-	struct ar_str id = ar_session_worker(s);
-	struct ar_worker_status status = { 0 };
-	struct ar_worker_entry *w;
+	struct ar_worker_entry *w = entry_of(e, id);
+	struct ar_worker_status status;
 
-	if (ar_str_absent(id) || !e->o.workers)
-		return status;
-	w = entry_of(e, id);
 	if (is_in_cluster(e) && e->o.clock->mono(e->o.clock) - w->read_at > REFRESH)
 		read_row(w);
 	status = e->o.workers->v->find(e->o.workers, id);
@@ -246,6 +285,78 @@ struct ar_worker_status ar_worker_status_for(struct ar_engine *e, const struct a
 		status.state = AR_WORKER_AWAY;
 	status.is_draining = status.is_draining || w->is_held;
 	return status;
+}
+
+static bool is_ready(const struct ar_worker_status *s)
+{
+	return s->state == AR_WORKER_CONNECTED && !s->is_draining;
+}
+
+/* The one to prefer: that takes calls, then that is connected; of several the one with the fewest calls. */
+static bool is_better(const struct ar_worker_status *a, const struct ar_worker_status *b)
+{
+	if (is_ready(a) != is_ready(b))
+		return is_ready(a);
+	if ((a->state == AR_WORKER_CONNECTED) != (b->state == AR_WORKER_CONNECTED))
+		return a->state == AR_WORKER_CONNECTED;
+	return a->open_calls < b->open_calls;
+}
+
+/* The best of the pool; absent: none was ever connected here. What a lost worker of it had is the matter of
+ * those calls, and not of the pool. */
+static struct ar_str find_member(struct ar_engine *e, struct ar_str tenant, struct ar_str pool,
+				 struct ar_worker_status *ret)
+{
+	struct ar_str found = AR_STR_NONE;
+	const struct ar_worker_entry *w;
+	size_t cursor = 0;
+
+	*ret = (struct ar_worker_status){ .state = AR_WORKER_AWAY };
+	while ((w = ar_map_next(&e->workers, &cursor))) {
+		struct ar_worker_status status;
+
+		if (!w->pool || w->is_removed || !ar_str_is(pool, w->pool) || !ar_str_is(tenant, w->tenant))
+			continue;
+		status = status_of(e, ar_str_from(w->id));
+		if (!ar_str_absent(found) && !is_better(&status, ret))
+			continue;
+		*ret = status;
+		found = ar_str_from(w->id);
+	}
+	if (ret->state != AR_WORKER_CONNECTED)
+		ret->state = AR_WORKER_AWAY;
+	return found;
+}
+
+struct ar_worker_status ar_engine_worker_status(struct ar_engine *e, const struct ar_session *s)
+{
+	struct ar_str id = ar_session_worker(s);
+	struct ar_worker_status status = { 0 };
+
+	if (ar_str_absent(id) || !e->o.workers)
+		return status;
+	if (!ar_session_is_in_pool(s))
+		return status_of(e, id);
+	(void)find_member(e, ar_session_tenant(s), id, &status);
+	return status;
+}
+
+struct ar_str ar_engine_pool_worker(struct ar_engine *e, struct ar_str tenant, struct ar_str pool)
+{
+	struct ar_worker_status status;
+	struct ar_str id = e->o.workers ? find_member(e, tenant, pool, &status) : AR_STR_NONE;
+
+	return !ar_str_absent(id) && is_ready(&status) ? id : AR_STR_NONE;
+}
+
+struct ar_str ar_worker_for(struct ar_engine *e, const struct ar_session *s)
+{
+	struct ar_str id = ar_session_worker(s), member;
+
+	if (!ar_session_is_in_pool(s))
+		return id;
+	member = ar_engine_pool_worker(e, ar_session_tenant(s), id);
+	return ar_str_absent(member) ? id : member;
 }
 
 static void forget(struct ar_engine *e, struct ar_str session_key)
@@ -261,13 +372,15 @@ static void remember(struct ar_live *l)
 {
 	struct ar_at_worker *at = ar_new0(sizeof(*at));
 	struct ar_worker_entry *w;
+	size_t cursor = 0;
 
 	memcpy(at->session_key, l->session_key, AR_SESSION_KEY_LEN);
 	at->worker = ar_str_dup(ar_session_worker(&l->state));
 	ar_map_put(&l->engine->at_workers, (struct ar_str){ at->session_key, AR_SESSION_KEY_LEN }, at);
-	w = ar_map_get(&l->engine->workers, ar_str_from(at->worker));
-	if (w)
-		refresh(w);
+	while (is_in_cluster(l->engine) && (w = ar_map_next(&l->engine->workers, &cursor))) {
+		if (is_of(at, w))
+			refresh(w);
+	}
 }
 
 static void watch_record(struct ar_live *l)
@@ -316,6 +429,8 @@ void ar_worker_watch_fini(struct ar_engine *e)
 	for (size_t i = 0; (w = ar_map_next(&e->workers, &i));) {
 		ar_store_op_fini(&w->read.op);
 		ar_free(w->id);
+		ar_free(w->tenant);
+		ar_free(w->pool);
 		ar_free(w);
 	}
 	for (size_t i = 0; (at = ar_map_next(&e->at_workers, &i));) {

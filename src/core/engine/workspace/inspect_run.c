@@ -84,7 +84,7 @@ void ar_inspect_plan(struct ar_live *l, const struct ar_effect_inspect *effect)
 	i->state = LOOK_PLANNED;
 	i->turn = ar_arena_str(&i->arena, effect->turn);
 	i->run.folder = ar_arena_str(&i->arena, effect->folder);
-	i->run.worker = ar_arena_str(&i->arena, ar_session_worker(&l->state));
+	i->run.worker = ar_arena_str(&i->arena, ar_worker_for(e, &l->state));
 	i->run.on_done = on_done;
 	ar_list_push(&l->inspects, &i->node);
 	e->counts.steps++;

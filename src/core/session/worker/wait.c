@@ -67,6 +67,11 @@ static struct ar_str why_it_waits(struct ar_decision *d)
 {
 	struct ar_str id = ar_session_worker(d->session);
 
+	if (ar_session_is_in_pool(d->session))
+		return ar_arena_fmt(d->arena,
+				    "no worker of pool %.*s is connected and takes calls; start one, or "
+				    "interrupt_turn ends the turn",
+				    AR_STR_ARG(id));
 	if (d->input->worker.state == AR_WORKER_CONNECTED)
 		return ar_arena_fmt(d->arena,
 				    "worker %.*s is drained and begins no calls; update_worker with draining "

@@ -33,7 +33,7 @@ static enum ar_status check_isolation(const struct ar_decision *d, struct ar_err
 {
 	if (isolation_of(d) == AR_WORKSPACE_ISOLATION_SHARED)
 		return AR_OK;
-	if (!ar_str_absent(ar_decide_workspace(d)->worker))
+	if (ar_workspace_is_far(ar_decide_workspace(d)))
 		return ar_refuse(err, AR_ERR_ISOLATION_UNSUPPORTED, "%s", AR_NO_ISOLATION_THERE);
 	if (d->input->policy->checkpoints <= 0 || ar_str_empty(d->input->command.own_folder))
 		return ar_refuse(
@@ -75,6 +75,7 @@ void ar_decide_bind(struct ar_decision *d)
 						       .version = record->version,
 						       .folder = record->root,
 						       .worker = record->worker,
+						       .pool = record->pool,
 						       .trusted = { is_trusted, is_trusted } };
 	if (isolation_of(d) != AR_WORKSPACE_ISOLATION_SHARED) {
 		binding.isolation = isolation_of(d);

@@ -39,7 +39,7 @@ static enum ar_status check_root(const struct ar_decision *d, struct ar_error *e
 		return ar_refuse(err, AR_ERR_WORKER_REMOVED, "worker %.*s was removed; use another",
 				 AR_STR_ARG(folder->worker->worker_id));
 	if (folder->is_managed || ar_str_eq(in->root, folder->root))
-		return check_isolation(in->isolation, folder->worker, err);
+		return check_isolation(in->isolation, folder->worker || !ar_str_absent(folder->pool), err);
 	return ar_refuse(
 		err, AR_ERR_INVALID_INPUT,
 		"the path contains text that looks like a secret, which is not stored; use another folder");
@@ -65,6 +65,7 @@ static void emit_created(struct ar_decision *d)
 					   : AR_WORKSPACE_RECORD_KIND_FOLDER,
 		.root = folder->root,
 		.worker = folder->worker ? folder->worker->worker_id : AR_STR_NONE,
+		.pool = folder->pool,
 		.status = AR_WORKSPACE_RECORD_STATUS_ACTIVE,
 		.trust = AR_WORKSPACE_TRUST_UNTRUSTED,
 		.isolation = in->isolation,
@@ -149,7 +150,7 @@ static enum ar_status check_update(const struct ar_decision *d, struct ar_error 
 				 "nothing to change: pass a name, trust or isolation");
 	if (!ar_str_absent(in->name) && ar_str_empty(in->name))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "the name is empty");
-	if (check_isolation(in->isolation, !ar_str_absent(d->session->own->worker), err) != AR_OK)
+	if (check_isolation(in->isolation, ar_workspace_is_far(d->session->own), err) != AR_OK)
 		return AR_E_REFUSED;
 	if (!in->version.set || in->version.v == d->session->own->version)
 		return check_trust(d, err);

@@ -25,7 +25,14 @@ struct ar_str ar_session_folder(const struct ar_session *s, const struct ar_poli
 
 struct ar_str ar_session_worker(const struct ar_session *s)
 {
-	return s->bound ? s->bound->worker : AR_STR_NONE;
+	if (!s->bound)
+		return AR_STR_NONE;
+	return ar_str_absent(s->bound->worker) ? s->bound->pool : s->bound->worker;
+}
+
+bool ar_session_is_in_pool(const struct ar_session *s)
+{
+	return s->bound && !ar_str_absent(s->bound->pool);
 }
 
 bool ar_decide_is_admitted(const struct ar_decision *d)

@@ -13,7 +13,14 @@
 struct ar_workspace_folder {
 	struct ar_str root; /* absolute, no link on it */
 	bool is_managed; /* the runtime made it */
-	const struct ar_shape_worker_record *worker; /* that has it; NULL: this machine */
+	const struct ar_shape_worker_record *worker; /* that has it; NULL: this machine, or a pool */
+	struct ar_str pool; /* whose workers have it; absent: none */
 };
+
+/* A worker, or a pool of them, has the files. */
+static inline bool ar_workspace_is_far(const struct ar_shape_workspace_record *r)
+{
+	return !ar_str_absent(r->worker) || !ar_str_absent(r->pool);
+}
 
 #endif

@@ -127,7 +127,9 @@ static void test_a_snapshot_keeps_it(void **state)
 
 static enum ar_status create_there(struct desk *d, const struct ar_shape_worker_record *worker)
 {
-	const struct ar_workspace_folder folder = { AR_STR("/w/files"), true, worker };
+	const struct ar_workspace_folder folder = { .root = AR_STR("/w/files"),
+						    .is_managed = true,
+						    .worker = worker };
 
 	return desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
 					     .command = { .id = AR_CMD_CREATE_WORKSPACE,
