@@ -129,6 +129,12 @@ def key_row(k, member, values, tag):
             f"\t  offsetof(struct {tag}, {member}),\n\t  {quote(k.doc)} }},")
 
 
+def path_of(name):
+    """The member of the struct: a word that C has taken is spelt otherwise there."""
+    section, dot, member = name.rpartition(".")
+    return section + dot + c_name(member)
+
+
 def list_rows(one):
     rows = "\n".join(key_row(k, c_name(k.name), f"{one.name}_{c_name(k.name)}",
                              f"ar_config_{one.name}") for k in one.fields)
@@ -146,7 +152,7 @@ def source(catalog):
     for name, k in enums(catalog):
         words = ", ".join(quote(v) for v in k.values)
         out.append(f"static const char *const ar_values_{name}[] = {{ {words}, NULL }};")
-    rows = "\n".join(key_row(k, k.name, c_name(k.name), "ar_config") for k in catalog.config)
+    rows = "\n".join(key_row(k, path_of(k.name), c_name(k.name), "ar_config") for k in catalog.config)
     out.append(f"\nconst struct ar_config_key ar_config_keys[] = {{\n{rows}\n}};\n"
                f"const size_t ar_config_key_count = {len(catalog.config)};\n")
     out += [list_rows(one) for one in catalog.lists]

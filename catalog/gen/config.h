@@ -342,6 +342,7 @@ struct ar_config_tools {
 
 struct ar_config_workspaces {
 	const char *dir;
+	const char *default_;
 	int64_t checkpoints;
 	int64_t bytes;
 	int64_t checkpoint_days;

@@ -180,6 +180,12 @@ void ar_call_send(
 /* workspace/bind.c: the write of the call, which makes a session, with the workspace that it names. */
 void ar_call_send_bound(struct ar_call *c);
 
+/* The same with the workspace that has this key, which is the caller's. */
+void ar_call_bind(struct ar_call *c, struct ar_str key);
+
+/* workspace/default.c: the same with the one that the settings give sessions without one; made if needed. */
+void ar_workspace_use_default(struct ar_call *c);
+
 /* The record in the index row that was read for the call, in its arena; NULL: there is none, or it cannot be
  * read. */
 struct ar_struct_desc;

@@ -43,6 +43,13 @@ struct ar_tool_entry {
 	struct ar_audience audience;
 };
 
+/* What a new session that names no workspace gets. */
+enum ar_default_workspace {
+	AR_DEFAULT_NONE,
+	AR_DEFAULT_OF_TENANT, /* one for all such sessions of a tenant */
+	AR_DEFAULT_OF_SESSION, /* one for each */
+};
+
 /* A skill or an agent definition of the settings. */
 struct ar_definition_entry {
 	struct ar_definition of; /* inspect.h */
@@ -149,6 +156,7 @@ struct ar_policy {
 	size_t definition_count;
 	int64_t schedule_late_ms; /* after which the time of a schedule counts as missed */
 	int64_t schedules_max; /* of one tenant; 0: no limit */
+	enum ar_default_workspace default_workspace;
 };
 
 struct ar_content {

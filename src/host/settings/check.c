@@ -121,7 +121,11 @@ static void check_pairs(struct ar_settings *s)
 	if (c->sandbox.uid_first > c->sandbox.uid_last)
 		refuse(s, "sandbox.uid_first", "it is greater than sandbox.uid_last; choose a smaller one");
 	if (ar_host_workspaces_check(c, &err) != AR_OK)
-		refuse(s, "workspaces.checkpoints", err.msg);
+		refuse(s,
+		       ar_str_starts(ar_str_from(err.msg), AR_STR("workspaces.default"))
+			       ? "workspaces.default"
+			       : "workspaces.checkpoints",
+		       err.msg);
 }
 
 static void check_entries(struct ar_settings *s, const char *list, enum ar_status st,

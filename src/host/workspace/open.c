@@ -2,10 +2,47 @@
 #include "host_priv.h"
 #include "workspace/checkpoint_open.h"
 
+#include <string.h>
+
+/* Every form but none has the tenant in it: there is no folder for everybody. */
+static const struct {
+	const char *form;
+	enum ar_default_workspace is;
+} defaults[] = {
+	{ "none", AR_DEFAULT_NONE },
+	{ "{tenant}", AR_DEFAULT_OF_TENANT },
+	{ "{tenant}/{session}", AR_DEFAULT_OF_SESSION },
+};
+
+static enum ar_status read_default(const struct ar_config *c, enum ar_default_workspace *ret,
+				   struct ar_error *err)
+{
+	size_t i = 0;
+
+	while (i < AR_ARRAY_LEN(defaults) && strcmp(c->workspaces.default_, defaults[i].form) != 0)
+		i++;
+	if (i == AR_ARRAY_LEN(defaults))
+		return ar_fail(err, AR_E_INVALID,
+			       "workspaces.default '%.100s' is not none, {tenant} or {tenant}/{session}",
+			       c->workspaces.default_);
+	if (defaults[i].is && !*c->workspaces.dir)
+		return ar_fail(err, AR_E_INVALID,
+			       "workspaces.default needs workspaces.dir, in which the folders are made");
+	if (defaults[i].is && *c->store)
+		return ar_fail(err, AR_E_INVALID,
+			       "workspaces.default cannot be used with a database server (store); sessions "
+			       "name a workspace there");
+	*ret = defaults[i].is;
+	return AR_OK;
+}
+
 enum ar_status ar_host_workspaces_check(const struct ar_config *c, struct ar_error *err)
 {
 	bool is_limited = c->workspaces.bytes > 0;
+	enum ar_default_workspace is;
 
+	if (read_default(c, &is, err) != AR_OK)
+		return err->status;
 	for (size_t i = 0; i < c->tenants_count; i++)
 		is_limited |= c->tenants[i].workspace_bytes > 0;
 	if (!is_limited || c->workspaces.checkpoints > 0)
@@ -19,6 +56,7 @@ enum ar_status ar_host_workspaces_check(const struct ar_config *c, struct ar_err
 enum ar_status ar_host_workspaces_open(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	if (ar_host_workspaces_check(c, err) != AR_OK ||
+	    read_default(c, &r->policy.default_workspace, err) != AR_OK ||
 	    ar_host_folders_open(r->loop, c, &r->arena, &r->folders, err) != AR_OK)
 		return err->status;
 	if (ar_str_absent(r->folders.dir))

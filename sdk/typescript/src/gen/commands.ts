@@ -2918,7 +2918,7 @@ export interface CommandMethods {
   /**
    * Accept input: start a turn, or queue it behind the running one.
    * The same id or key with the same input returns the first receipt and adds no event.
-   * Fails with: session_not_found, thread_not_found, thread_busy_rejected, invalid_input, id_conflict, policy_denied, quota_blocked, overloaded, parent_cancelling, workspace_not_found, workspace_archived, isolation_unsupported, tenant_quota_exceeded.
+   * Fails with: session_not_found, thread_not_found, thread_busy_rejected, invalid_input, id_conflict, policy_denied, quota_blocked, overloaded, parent_cancelling, workspace_not_found, workspace_archived, isolation_unsupported, tenant_quota_exceeded, unavailable.
    */
   submitTurn(input: SubmitTurnInput, options?: CallOptions): Promise<SubmitTurnResult>;
   /**
@@ -3206,7 +3206,7 @@ export interface CommandMethods {
   /**
    * Make an empty session with one idle thread.
    * The same id or key returns the same session.
-   * Fails with: id_conflict, policy_denied, workspace_not_found, workspace_archived, invalid_input, isolation_unsupported, unavailable.
+   * Fails with: id_conflict, policy_denied, workspace_not_found, workspace_archived, invalid_input, isolation_unsupported, unavailable, tenant_quota_exceeded.
    */
   createSession(input?: CreateSessionInput, options?: CallOptions): Promise<CreateSessionResult>;
   /**

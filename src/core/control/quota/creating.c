@@ -155,11 +155,11 @@ static void begin(struct ar_creating *m)
 	struct ar_call_work *w = c->work;
 
 	w->index = (struct ar_store_index){ .op = { .kind = AR_STORE_INDEX, .done = on_row },
-					    .session = w->write.session };
+					    .session = m->key };
 	ar_store_submit(c->control->store, &w->index.op);
 }
 
-void ar_creating_check(struct ar_call *c, enum ar_creating_kind kind, ar_query_fn *go_on)
+void ar_creating_check(struct ar_call *c, enum ar_creating_kind kind, struct ar_str key, ar_query_fn *go_on)
 {
 	struct ar_str tenant = ar_control_who(c->who)->tenant;
 	int64_t most = limit_of(c, kind);
@@ -171,7 +171,7 @@ void ar_creating_check(struct ar_call *c, enum ar_creating_kind kind, ar_query_f
 		return;
 	}
 	m = ar_arena_alloc(&c->arena, sizeof(*m));
-	*m = (struct ar_creating){ .call = c, .kind = kind, .most = most, .go_on = go_on };
+	*m = (struct ar_creating){ .call = c, .kind = kind, .key = key, .most = most, .go_on = go_on };
 	is_first = !first_of(c->control, tenant);
 	ar_list_push(&c->control->creating, &m->node);
 	c->work->creating = m;

@@ -11,12 +11,13 @@ struct ar_creating {
 	struct ar_list node; /* in those of the control; the first of its tenant is at work */
 	struct ar_call *call;
 	enum ar_creating_kind kind;
+	struct ar_str key; /* of its log */
 	int64_t most, used; /* of them; counted so far */
 	ar_query_fn *go_on;
 };
 
-/* Goes on when the tenant may have what the call creates; otherwise the call is refused. */
-void ar_creating_check(struct ar_call *c, enum ar_creating_kind kind, ar_query_fn *go_on);
+/* Goes on when the tenant may have what the call creates, under this key; otherwise the call is refused. */
+void ar_creating_check(struct ar_call *c, enum ar_creating_kind kind, struct ar_str key, ar_query_fn *go_on);
 
 /* The call is about to be answered: the next of its tenant begins. */
 void ar_creating_over(struct ar_call *c);

@@ -35,7 +35,7 @@ static struct ar_str session_of(const struct ar_call *c)
 
 static void create(struct ar_call *c)
 {
-	ar_creating_check(c, AR_CREATING_SCHEDULE, ar_call_send);
+	ar_creating_check(c, AR_CREATING_SCHEDULE, c->work->write.session, ar_call_send);
 }
 
 /* The form of its id is the decision's to check. */

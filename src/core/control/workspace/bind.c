@@ -16,6 +16,11 @@ static struct ar_str named_workspace(const struct ar_call *c)
 	return AR_STR_NONE;
 }
 
+static bool creates_session(const struct ar_call *c)
+{
+	return c->command == AR_CMD_CREATE_SESSION || c->command == AR_CMD_SUBMIT_TURN;
+}
+
 const void *ar_call_index_record(struct ar_call *c, const struct ar_struct_desc *desc, size_t size)
 {
 	const struct ar_store_index *index = &c->work->index;
@@ -99,21 +104,28 @@ static void on_row(struct ar_store_op *op)
 		make_own_folder(c, record);
 }
 
-static void read_row(struct ar_call *c)
+void ar_call_bind(struct ar_call *c, struct ar_str key)
 {
 	struct ar_call_work *w = c->work;
 
-	w->index = (struct ar_store_index){ .op = { .kind = AR_STORE_INDEX, .done = on_row },
-					    .session = ar_workspace_key_in(named_workspace(c)) };
+	w->index =
+		(struct ar_store_index){ .op = { .kind = AR_STORE_INDEX, .done = on_row }, .session = key };
 	ar_store_submit(c->control->store, &w->index.op);
+}
+
+static void bind_named(struct ar_call *c)
+{
+	ar_call_bind(c, ar_workspace_key_in(named_workspace(c)));
 }
 
 void ar_call_send_bound(struct ar_call *c)
 {
 	struct ar_str key = ar_workspace_key_in(named_workspace(c));
 
-	if (ar_str_absent(key))
-		ar_call_send(c);
+	if (!ar_str_absent(key))
+		ar_call_check_tenant(c, key, bind_named, ar_workspace_refuse_unknown);
+	else if (ar_engine_policy(c->control->engine)->default_workspace && creates_session(c))
+		ar_workspace_use_default(c);
 	else
-		ar_call_check_tenant(c, key, read_row, ar_workspace_refuse_unknown);
+		ar_call_send(c);
 }

@@ -127,7 +127,7 @@ void ar_workspace_make(struct ar_call *c, const struct ar_shape_worker_record *w
 		return;
 	}
 	c->work->worker = worker;
-	ar_creating_check(c, AR_CREATING_WORKSPACE, make_folder);
+	ar_creating_check(c, AR_CREATING_WORKSPACE, c->work->write.session, make_folder);
 }
 
 static void create(struct ar_call *c)

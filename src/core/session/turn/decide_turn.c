@@ -16,6 +16,14 @@ struct birth {
 	struct ar_str title, workspace, account, source, metadata;
 };
 
+/* The one that it names, or has without naming any. */
+static struct ar_str workspace_word(const struct ar_decision *d, struct ar_str named)
+{
+	if (!ar_str_absent(named))
+		return named;
+	return ar_decide_workspace(d) ? ar_decide_workspace(d)->workspace_id : AR_STR("default");
+}
+
 static void create_session(struct ar_decision *d, const struct birth *b)
 {
 	const struct ar_ids none = { 0 };
@@ -23,7 +31,7 @@ static void create_session(struct ar_decision *d, const struct birth *b)
 	ar_decide_emit(d, AR_EV_SESSION_CREATED, &none,
 		       &(struct ar_ev_session_created){
 			       .title = ar_str_empty(b->title) ? AR_STR("Untitled") : b->title,
-			       .workspace_id = ar_str_absent(b->workspace) ? AR_STR("default") : b->workspace,
+			       .workspace_id = workspace_word(d, b->workspace),
 			       .account_ref = ar_str_absent(b->account) ? d->input->account : b->account,
 			       .created_at = d->input->now,
 			       .tenant = ar_tenant_told(d->input->tenant),

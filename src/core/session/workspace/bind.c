@@ -48,7 +48,7 @@ enum ar_status ar_decide_check_binding(const struct ar_decision *d, struct ar_st
 {
 	const struct ar_shape_workspace_record *record = ar_decide_workspace(d);
 
-	if (ar_str_absent(ar_workspace_key_in(workspace)))
+	if (!record && ar_str_absent(ar_workspace_key_in(workspace)))
 		return wanted_isolation(d) ? ar_refuse(err, AR_ERR_INVALID_INPUT,
 						       "isolation needs a workspaceId that is the id of a "
 						       "workspace")
