@@ -221,6 +221,18 @@ test('docs/tenants.md: the quotas of the tenant', async (t) => {
 	assert.match(out, /"quota": ?"cost_per_day"/);
 });
 
+test('docs/subagents.md: the child agents of the newest session', async (t) => {
+	const { rt } = await world({ config: { 'subagents.tools': true } });
+	t.after(() => rt.stop());
+	const env = { HOME: newFolder(), AGENTD_SOCKET: rt.socket };
+	await bash(`agentctl run '[[tool spawn_agent {"objective":"look","nickname":"Ada"}]]'`, env);
+	const out = await bash(block('docs/subagents.md', 'agents'), env);
+	assert.match(out, /^AGENT +STATUS +CHANGED +NAME$\n^sub_\w+_1 +completed .*Ada$[^]*^sub_\w+_1 +completed/m);
+	const [id] = /sub_\w+_1/.exec(out);
+	assert.match(await bash(`agentctl agent show ${id}`, env), /^status +completed$[^]*^tool +inherit$[^]*^said +You said: look/m);
+	assert.match(await bash(`agentctl agent send ${id} 'more' && agentctl agent close ${id} --reason done`, env), /accepted\n[^]*closed/);
+});
+
 test('docs/guide/tools.md: a workspace, and what a turn has', async (t) => {
 	const model = await startModel();
 	const home = newFolder();

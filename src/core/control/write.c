@@ -177,10 +177,10 @@ typedef enum ar_status session_key_fn(const struct ar_target_desc *how, struct a
 				      struct ar_error *err);
 
 static session_key_fn *const session_key_by_target[] = {
-	[AR_TARGET_SESSION] = session_key_of_session, [AR_TARGET_ANY] = session_key_of_any,
-	[AR_TARGET_ACTION] = session_key_of_action,   [AR_TARGET_PROCESS] = session_key_of_process,
-	[AR_TARGET_TASK] = session_key_of_task,	      [AR_TARGET_WORKSPACE] = session_key_of_workspace,
-	[AR_TARGET_WORKER] = session_key_of_worker,   [AR_TARGET_SUBAGENT] = session_key_of_subagent,
+	[AR_TARGET_SESSION] = session_key_of_session,	[AR_TARGET_ANY] = session_key_of_any,
+	[AR_TARGET_ACTION] = session_key_of_action,	[AR_TARGET_PROCESS] = session_key_of_process,
+	[AR_TARGET_TASK] = session_key_of_task,		[AR_TARGET_WORKSPACE] = session_key_of_workspace,
+	[AR_TARGET_WORKER] = session_key_of_worker,	[AR_TARGET_SUBAGENT] = session_key_of_subagent,
 	[AR_TARGET_SCHEDULE] = session_key_of_schedule,
 };
 

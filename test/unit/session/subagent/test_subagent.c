@@ -1,5 +1,5 @@
-/* Children of a session as decisions: order of facts, limits, places, ends, budgets, and that a snapshot keeps
- * all of it. */
+/* Children of a session as decisions: order of facts, limits, places, ends, budgets, and that a snapshot
+ * keeps all of it. */
 #include "desk.h"
 #include "subagent/subagents.h"
 
@@ -62,17 +62,18 @@ static struct ar_turn *turn_of(struct desk *d, size_t i)
 static void answer(struct desk *d, size_t i, int64_t tokens)
 {
 	struct ar_segment segment = { 1, 0, 4 };
-	struct ar_step_output out = {
-		.step = turn_of(d, i)->open_step, .text = AR_STR("done"), .segments = &segment, .segment_count = 1
-	};
+	struct ar_step_output out = { .step = turn_of(d, i)->open_step,
+				      .text = AR_STR("done"),
+				      .segments = &segment,
+				      .segment_count = 1 };
 	struct ar_model_result end = { .outcome = AR_MODEL_COMPLETED,
 				       .stop_reason = AR_STR("stop"),
 				       .output_tokens = tokens,
 				       .has_usage = true };
 
-	assert_int_equal(
-		desk_do(d, (struct ar_input){ .kind = AR_IN_MODEL_DONE, .model_done = { &out, &end } }),
-		AR_OK);
+	assert_int_equal(desk_do(d,
+				 (struct ar_input){ .kind = AR_IN_MODEL_DONE, .model_done = { &out, &end } }),
+			 AR_OK);
 }
 
 static enum ar_status close_child(struct desk *d, size_t i)
@@ -98,9 +99,10 @@ static void test_a_child_runs_after_it_is_on_record(void **state)
 
 	desk_submit(d, "a");
 	assert_int_equal(spawn(d), AR_OK);
-	desk_expect(d, "thread.started subagent.spawned task.delegated task.dependency.updated subagent.input "
-		       "turn.submitted task.created task.accepted turn.started task.attempt.started "
-		       "task.started thread.updated subagent.status context.resolved model.requested");
+	desk_expect(d,
+		    "thread.started subagent.spawned task.delegated task.dependency.updated subagent.input "
+		    "turn.submitted task.created task.accepted turn.started task.attempt.started "
+		    "task.started thread.updated subagent.status context.resolved model.requested");
 	expect_status(d, 0, "running");
 	answer(d, 0, 5);
 	desk_expect(d, "model.completed task.attempt.completed task.completed turn.completed subagent.output "
