@@ -198,6 +198,17 @@ test('docs/workers.md: a worker from its token to its end', async (t) => {
 	assert.match(readFileSync(join(folder, 'log'), 'utf8'), /does not accept the token of this worker/);
 });
 
+test('docs/schedules.md: a schedule from its creation to its end', async (t) => {
+	const { rt } = await world();
+	t.after(() => rt.stop());
+	const out = await bash(block('docs/schedules.md', 'schedules'), { HOME: newFolder(), AGENTD_SOCKET: rt.socket });
+	assert.match(out, /every weekday at 09:00 Europe\/Berlin/);
+	assert.match(out, /^next +\d{4}-/m);
+	assert.match(out, /; paused\n/);
+	assert.match(out, /; next: \d{4}-\d\d-\d\dT0[78]:00:00Z\n/);
+	assert.match(out, /sched_\S+ {2}ended/);
+});
+
 test('docs/tenants.md: the facts of all sessions', async (t) => {
 	const { rt } = await world();
 	const script = block('docs/tenants.md', 'all-sessions').replace('localhost:7717', `${rt.host}:${rt.port}`);
