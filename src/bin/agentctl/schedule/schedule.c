@@ -39,11 +39,14 @@ static void print_times(struct ar_ctl *c, struct ar_json record)
 	struct ar_str next = time_of(record, "nextAt");
 
 	ar_out_line(&c->out, ar_api_str(record, "sentence"));
-	if (!ar_str_empty(next))
-		ar_out_printf(&c->out, "; next: %.*sZ\n", AR_STR_ARG(next));
-	else
+	if (ar_str_empty(next)) {
 		ar_out_printf(&c->out, "; %s\n",
 			      ar_str_is(ar_api_str(record, "status"), "ended") ? "ended" : "paused");
+		return;
+	}
+	ar_out_printf(&c->out, "; next: ");
+	ar_out_line(&c->out, next);
+	ar_out_printf(&c->out, "Z\n");
 }
 
 static void print_new(struct ar_ctl *c, const struct ar_api_reply *r)

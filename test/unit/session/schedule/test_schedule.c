@@ -463,6 +463,9 @@ static void jitter_is_fixed_for_each_time(void **state)
 	due = next_of(d);
 	later = ar_session_due(&d->session);
 	assert_true(later >= due && later < due + HOUR);
+	assert_int_equal(command(d, AR_CMD_UPDATE_SCHEDULE,
+				 &(struct ar_cmd_update_schedule_in){ .name = AR_STR("y") }),
+			 AR_OK);
 	assert_int_equal(ar_session_due(&d->session), later);
 	wake_at(d, later);
 	/* Times whose own jitter is not over have not passed. */
