@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#define OPEN_MAX ((size_t)2 * 1024) /* bytes of an open block that are shown */
 #define BLOCK_MAX ((size_t)32 * 1024) /* a longer one is cut: it is parsed again for every frame */
 
 /* ---- lines ---- */
@@ -226,6 +227,16 @@ void ar_md_end(struct ar_md *m, const struct ar_md_out *out)
 	m->is_begun = m->has_gap = false;
 }
 
+/* Of a long block only the end is looked at, again for every frame: its beginning is out of sight. */
+static struct ar_str last_part(struct ar_str text)
+{
+	size_t at = text.len > OPEN_MAX ? text.len - OPEN_MAX : 0;
+
+	while (at && at < text.len && text.p[at - 1] != ' ' && text.p[at - 1] != '\n')
+		at++;
+	return at < text.len ? ar_str_sub(text, at, text.len) : text;
+}
+
 void ar_md_show_open(const struct ar_md *m, const struct ar_md_out *out)
 {
 	struct ar_md copy = { .lexer = m->lexer,
@@ -239,7 +250,7 @@ void ar_md_show_open(const struct ar_md *m, const struct ar_md_out *out)
 	if (m->fence.len)
 		print_code(&copy, out, ar_buf_str(&m->text));
 	else
-		print_block(&copy, out, ar_buf_str(&m->text));
+		print_block(&copy, out, last_part(ar_buf_str(&m->text)));
 }
 
 void ar_md_fini(struct ar_md *m)

@@ -29,7 +29,7 @@ void ar_md_feed(struct ar_md *m, struct ar_str text, const struct ar_md_out *out
 /* The text has ended: the rest comes out. */
 void ar_md_end(struct ar_md *m, const struct ar_md_out *out);
 
-/* The lines of the open block as they would be if it ended here. Changes nothing. */
+/* The lines of the open block as they would be if it ended here; of a long one the last. Changes nothing. */
 void ar_md_show_open(const struct ar_md *m, const struct ar_md_out *out);
 
 void ar_md_fini(struct ar_md *m);

@@ -9,6 +9,7 @@
 #define SYNC_BEGIN "\033[?2026h"
 #define SYNC_END "\033[?2026l"
 #define ERASE_BELOW "\033[J"
+#define HISTORY_BYTES 2048 /* in one frame, and the rest of a line */
 #define ASK_POSITION "\033[6n"
 
 void ar_tty_print(struct ar_tty_screen *s, struct ar_str line, int indent)
@@ -89,16 +90,26 @@ static void erase_live(struct ar_tty_screen *s, struct ar_buf *to)
 	ar_buf_addz(to, ERASE_BELOW);
 }
 
-static void add_history(struct ar_tty_screen *s, struct ar_buf *to)
+/* At least one line, and about `most` bytes; the others are for the next frames. */
+static void add_history(struct ar_tty_screen *s, struct ar_buf *to, size_t most)
 {
-	struct ar_str rest = ar_buf_str(&s->history), row;
+	struct ar_str all = ar_buf_str(&s->history), rest = all, row;
+	size_t begin = to->len;
 
-	while (rest.len) {
+	while (rest.len && to->len - begin < most) {
 		rest = ar_str_split(rest, '\n', &row);
 		ar_text_paint(to, row, s->has_colour);
 		ar_buf_addz(to, "\r\n");
 	}
-	ar_buf_clear(&s->history);
+	ar_buf_eat(&s->history, all.len - rest.len);
+}
+
+/* A slow line must not be filled for seconds, and much history must not take for ever. */
+static size_t history_share(const struct ar_tty_screen *s)
+{
+	size_t part = s->history.len / 16;
+
+	return part > HISTORY_BYTES ? part : HISTORY_BYTES;
 }
 
 /* No line end after the last row: at the bottom it would scroll. */
@@ -126,7 +137,7 @@ void ar_tty_frame(struct ar_tty_screen *s, ar_usec now, struct ar_buf *to)
 		return;
 	ar_buf_addz(to, SYNC_BEGIN);
 	erase_live(s, to);
-	add_history(s, to);
+	add_history(s, to, history_share(s));
 	add_live(s, to);
 	ar_buf_addz(to, SYNC_END);
 	ar_buf_clear(&s->drawn);
@@ -140,7 +151,7 @@ void ar_tty_frame(struct ar_tty_screen *s, ar_usec now, struct ar_buf *to)
 void ar_tty_leave(struct ar_tty_screen *s, struct ar_buf *to)
 {
 	erase_live(s, to);
-	add_history(s, to);
+	add_history(s, to, SIZE_MAX);
 	ar_buf_clear(&s->drawn);
 	s->drawn_row = s->drawn_col = 0;
 	s->is_stale = true;
@@ -154,8 +165,7 @@ void ar_tty_resize(struct ar_tty_screen *s, int cols, int rows, struct ar_buf *t
 	s->cols = cols;
 	s->rows = rows;
 	s->is_stale = true;
-	if (!s->is_moved)
-		ar_buf_addz(to, ASK_POSITION);
+	ar_buf_addz(to, ASK_POSITION);
 	s->is_moved = true;
 }
 

@@ -94,6 +94,12 @@ void ar_text_add_styled(struct ar_buf *to, enum ar_style style, struct ar_str fo
 
 /* ---- width ---- */
 
+/* A character of one byte that combines with nothing of one byte, or the end. */
+static bool is_simple(struct ar_str text, size_t at)
+{
+	return at == text.len ? at > 0 : at < text.len && text.p[at] >= ' ' && text.p[at] < 0x7f;
+}
+
 /* A terminal that counts characters one by one takes the sum; one that joins them takes less. */
 size_t ar_text_next(struct ar_str text, int *ret_width)
 {
@@ -104,6 +110,10 @@ size_t ar_text_next(struct ar_str text, int *ret_width)
 	*ret_width = 0;
 	if (text.len && is_style(text.p[0]))
 		return 1;
+	if (is_simple(text, 0) && is_simple(text, 1)) { /* nearly all text; the rest is for what combines */
+		*ret_width = 1;
+		return 1;
+	}
 	while (at < text.len) {
 		len = ar_str_utf8_len(ar_str_sub(text, at, 4));
 		if (!len || is_style(text.p[at]))

@@ -72,7 +72,7 @@ test("a turn on the terminal: the answer as it comes, what it used, and the prom
 });
 
 test("a tool is a line when it starts and one when it ends, well or not", async () => {
-	const chat = terminal(free.rt.socket, [], { TERM: "xterm" });
+	const chat = terminal(free.rt.socket, ["--plain"], { TERM: "xterm" });
 	await shows(chat, />/);
 	const shown = await say(chat, `${READ} [[tool read_file {"path":"nowhere"}]]`, /2 tools/);
 	const bare = shown.replace(/\x1b\[\d+m/g, "");

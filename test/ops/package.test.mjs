@@ -73,7 +73,7 @@ after(async () => {
 
 test('it says what it needs, and nothing in it is writable or foreign', () => {
 	const depends = execFileSync('dpkg-deb', ['-f', deb, 'Depends'], { encoding: 'utf8' });
-	for (const name of ['adduser', 'libc6', 'libuv1', 'libcurl4', 'libsqlite3-0', 'libpq5', 'libsodium23', 'libzstd1', 'libpcre2-8-0', 'libseccomp2'])
+	for (const name of ['adduser', 'libc6', 'libuv1', 'libcurl4', 'libsqlite3-0', 'libpq5', 'libsodium23', 'libzstd1', 'libpcre2-8-0', 'libseccomp2', 'libmd4c0', 'libutf8proc2'])
 		assert.match(depends, new RegExp(`(^|[ ,])${name}( |,|$)`, 'm'));
 	const listed = execFileSync('dpkg-deb', ['-c', deb], { encoding: 'utf8' }).trim().split('\n');
 	for (const line of listed) assert.match(line, /^([d-]rwxr-xr-x|-rw-r--r--|lrwxrwxrwx) root\/root /, line);

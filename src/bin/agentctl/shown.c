@@ -5,7 +5,7 @@ static void begin_step(struct ar_shown *s, struct ar_out *o, struct ar_str step)
 {
 	if (ar_str_eq(ar_buf_str(&s->step), step))
 		return;
-	if (s->step.len)
+	if (s->step.len && o)
 		ar_out_break(o);
 	ar_buf_clear(&s->step);
 	ar_buf_adds(&s->step, step);
@@ -71,6 +71,14 @@ void ar_shown_reasoning(struct ar_shown *s, struct ar_out *o, struct ar_json eve
 	ar_out_style(o, AR_STYLE_DIM);
 	ar_out_text(o, part);
 	ar_out_style(o, AR_STYLE_PLAIN);
+}
+
+struct ar_str ar_shown_part(struct ar_shown *s, struct ar_json event, bool is_reasoning)
+{
+	if (is_aside(s, event))
+		return AR_STR_NONE;
+	begin_step(s, NULL, ar_api_str(event, "stepId"));
+	return fresh_part(ar_json_get(event, "payload"), is_reasoning ? &s->reasoning : &s->text);
 }
 
 void ar_shown_fini(struct ar_shown *s)

@@ -18,6 +18,8 @@ void ar_shown_request(struct ar_shown *s, struct ar_json event);
 /* What is new in a model.delta or reasoning.delta event. */
 void ar_shown_text(struct ar_shown *s, struct ar_out *o, struct ar_json event);
 void ar_shown_reasoning(struct ar_shown *s, struct ar_out *o, struct ar_json event);
+/* The same text, for those that show it themselves. */
+struct ar_str ar_shown_part(struct ar_shown *s, struct ar_json event, bool is_reasoning);
 void ar_shown_fini(struct ar_shown *s);
 
 #endif

@@ -241,6 +241,30 @@ static void test_resize_with_reflow_finds_the_region(void **state)
 	end(&f);
 }
 
+/* Much history comes in several frames; leaving writes all that is left. */
+static void test_a_frame_is_small(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, 24, 80);
+	ar_tty_live(&f.s, AR_STR("> \n"), 0, 2);
+	for (int i = 0; i < 300; i++)
+		ar_tty_print(&f.s, AR_STR("[a line of history, and more of it]"), 0);
+	for (int i = 0; i < 4; i++) {
+		f.now += AR_SCREEN_FRAME_USEC;
+		ar_tty_frame(&f.s, f.now, &f.bytes);
+		assert_true(f.bytes.len > 0 && f.bytes.len < 4096);
+		assert_true(ar_tty_is_due(&f.s));
+		fake_terminal_feed(&f.t, &f.bytes);
+	}
+	ar_tty_leave(&f.s, &f.bytes);
+	fake_terminal_feed(&f.t, &f.bytes);
+	assert_int_equal(count(seen(&f), "[a line"), 300);
+	assert_int_equal(count(ar_buf_str(&f.seen), ">"), 0);
+	end(&f);
+}
+
 static void test_without_colours_there_is_no_sgr(void **state)
 {
 	struct fixture f;
@@ -271,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_a_live_region_higher_than_the_terminal_is_cut_at_its_top),
 		cmocka_unit_test(test_resize_without_reflow_keeps_history),
 		cmocka_unit_test(test_resize_with_reflow_finds_the_region),
+		cmocka_unit_test(test_a_frame_is_small),
 		cmocka_unit_test(test_without_colours_there_is_no_sgr),
 	};
 

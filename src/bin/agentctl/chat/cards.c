@@ -2,6 +2,7 @@
  * same terminal, or standard error when the words go elsewhere. */
 #include "chat/chat.h"
 #include "resolve.h"
+#include "term/term.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -315,6 +316,8 @@ void ar_chat_show(struct ar_chat *t, const struct ar_ctl_event *e)
 		if (e->is_frame)
 			return;
 	}
+	if (t->term && ar_term_event(t->term, e))
+		return;
 	for (size_t i = 0; i < AR_ARRAY_LEN(takers); i++) {
 		if (ar_str_is(e->type, takers[i].type)) {
 			takers[i].take(t, e);

@@ -5,6 +5,7 @@
 #include "daemon.h"
 #include "resolve.h"
 #include "submit.h"
+#include "term/term.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ void ar_chat_leave(struct ar_chat *t, enum ar_exit exit)
 
 /* ---- turns ---- */
 
-static void note_receipt(struct ar_chat *t, struct ar_json receipt)
+static void note_receipt(struct ar_chat *t, struct ar_json receipt, struct ar_str text)
 {
 	struct ar_str turn = ar_api_str(receipt, "turnId");
 	int64_t place = ar_api_int(receipt, "position");
@@ -34,7 +35,10 @@ static void note_receipt(struct ar_chat *t, struct ar_json receipt)
 	ar_buf_addc(&t->own, '\n');
 	if (ar_str_is(ar_api_str(receipt, "status"), "queued")) {
 		t->waiting = place;
-		ar_chat_printf(t, "queued (%lld waiting)", (long long)place);
+		if (t->term)
+			ar_term_queue(t->term, turn, text);
+		else
+			ar_chat_printf(t, "queued (%lld waiting)", (long long)place);
 		if (t->is_interactive)
 			return;
 	}
@@ -61,7 +65,7 @@ void ar_chat_submit(struct ar_chat *t, struct ar_str text)
 	else {
 		exit = ar_submit_turn(t->ctl, &what, &reply);
 		if (exit == AR_EXIT_OK)
-			note_receipt(t, reply.doc);
+			note_receipt(t, reply.doc, text);
 		ar_api_fini(&reply);
 	}
 	if (exit == AR_EXIT_INTERRUPTED)
@@ -103,9 +107,9 @@ void ar_chat_interrupt(struct ar_chat *t)
 	ar_api_fini(&reply);
 }
 
-/* The terminal has thrown away what was half typed and shows ^C there. One that stops a turn is not the first
- * of the two that leave. */
-static void on_one_interrupt(struct ar_chat *t)
+/* The terminal has thrown away what was half typed and shows ^C there. One that stops a turn is not the
+ * first of the two that leave. */
+void ar_chat_on_interrupt(struct ar_chat *t)
 {
 	struct ar_clock *clock = ar_clock_system();
 	ar_usec at = clock->mono(clock), before = t->interrupt_at;
@@ -128,7 +132,7 @@ static bool on_interrupt(void *arg)
 {
 	struct ar_chat *t = arg;
 
-	on_one_interrupt(t);
+	ar_chat_on_interrupt(t);
 	return !t->is_over;
 }
 
@@ -147,6 +151,8 @@ static bool on_rest(void *arg, int *ret_fd)
 	struct ar_chat *t = arg;
 	bool is_waiting = !t->is_interactive && t->running.len;
 
+	if (t->term)
+		return ar_term_rest(t->term, ret_fd);
 	ar_chat_read_lines(t);
 	if (!t->is_over)
 		ar_chat_prompt(t);
@@ -160,7 +166,10 @@ static bool on_readable(void *arg)
 {
 	struct ar_chat *t = arg;
 
-	ar_chat_read(t);
+	if (t->term)
+		ar_term_readable(t->term);
+	else
+		ar_chat_read(t);
 	return true;
 }
 
@@ -169,7 +178,7 @@ static void catch_signals(struct ar_chat *t)
 	struct signalfd_siginfo got;
 
 	while (!t->is_over && read(t->ctl->signal_fd, &got, sizeof(got)) == (ssize_t)sizeof(got))
-		on_one_interrupt(t);
+		ar_chat_on_interrupt(t);
 }
 
 /* Until the first turn has made a session. */
@@ -183,7 +192,7 @@ static void wait_for_lines(struct ar_chat *t)
 		if (fds[0].revents)
 			catch_signals(t);
 		if (fds[1].fd >= 0 && fds[1].revents)
-			ar_chat_read(t);
+			on_readable(t);
 	}
 }
 
@@ -330,10 +339,14 @@ enum ar_exit ar_chat_run(struct ar_ctl *c, const struct ar_chat_options *o)
 		exit = find_session(&t, o);
 	if (exit == AR_EXIT_OK) {
 		ar_ctl_hold_interrupts(c);
+		if (t.is_interactive && !o->is_plain && ar_term_is_possible(c))
+			t.term = ar_term_begin(&t);
 		if (t.is_interactive)
 			ar_chat_printf(&t,
 				       "type a line to submit it; /help lists the commands, Ctrl-D leaves");
 		live(&t);
+		if (t.term)
+			ar_term_end(t.term);
 		exit = t.exit;
 	}
 	free_all(&t);

@@ -1,7 +1,7 @@
-/* A conversation on the terminal: one session, one thread of it, the lines that are typed and the events that
- * come. The parts: chat.c lives it, typed.c reads lines, cards.c and notices.c show events, tally.c counts,
- * question.c and form.c answer what is asked, slash.c has the commands, thread.c those about the thread. One
- * thread of execution for all. */
+/* A conversation on the terminal: one session, one thread of it, the lines that are typed and the events
+ * that come. The parts: chat.c lives it, typed.c reads lines, cards.c and notices.c show events, tally.c
+ * counts, question.c and form.c answer what is asked, slash.c has the commands, thread.c those about the
+ * thread. One thread of execution for all. */
 #ifndef AR_CTL_CHAT_H
 #define AR_CTL_CHAT_H
 
@@ -25,6 +25,7 @@ struct ar_chat_tally {
 struct ar_chat_question {
 	struct ar_str id, type, prompt, decisions, schema; /* the last two are JSON */
 	struct ar_str impact;
+	struct ar_str tool, input, reason, profile; /* of the call, its arguments are stored; may be absent */
 	struct ar_str ref; /* of the whole question, when prompt leaves out a part; absent: it does not */
 	struct ar_str digest; /* of the whole question, once it was shown; absent: not needed, or not shown */
 	ar_usec expires;
@@ -41,8 +42,11 @@ struct ar_chat_form {
 	struct ar_buf answer;
 };
 
+struct ar_term;
+
 struct ar_chat {
 	struct ar_ctl *ctl;
+	struct ar_term *term; /* that it is drawn on; NULL: lines */
 	struct ar_out *side; /* everything but the model's words */
 	bool is_interactive; /* somebody types; otherwise a line is a turn, one after the other */
 	bool fails_on_question; /* with nobody who types */
@@ -81,6 +85,7 @@ struct ar_chat_options {
 	struct ar_workspace_choice workspace; /* of new sessions, or whose newest is continued */
 	const char *model, *mode;
 	bool fails_on_question; /* where nobody types: a question ends the conversation */
+	bool is_plain; /* lines, even on a terminal that could be drawn on */
 };
 
 /* The whole conversation, to its exit. */
@@ -95,6 +100,9 @@ void ar_chat_submit(struct ar_chat *t, struct ar_str text);
 void ar_chat_interrupt(struct ar_chat *t);
 void ar_chat_leave(struct ar_chat *t, enum ar_exit exit);
 
+/* Ctrl-C: stops the turn; twice with nothing to stop leaves. */
+void ar_chat_on_interrupt(struct ar_chat *t);
+
 /* ---- typed.c ---- */
 
 /* Reads what standard input has. */
@@ -102,6 +110,9 @@ void ar_chat_read(struct ar_chat *t);
 
 /* Takes what was read: lines become turns, answers or commands, as far as their time has come. */
 void ar_chat_read_lines(struct ar_chat *t);
+
+/* A whole line of the person: a turn, an answer or a command. */
+void ar_chat_line(struct ar_chat *t, struct ar_str line);
 
 /* Shows the prompt that is due, once. */
 void ar_chat_prompt(struct ar_chat *t);
@@ -139,6 +150,9 @@ void ar_chat_settled(struct ar_chat *t, const struct ar_ctl_event *e); /* action
 void ar_chat_question_prompt(struct ar_chat *t);
 void ar_chat_question_answer(struct ar_chat *t, struct ar_str line);
 
+/* All that it asks, however long, and the proof that it was read. */
+void ar_chat_read_whole(struct ar_chat *t, struct ar_chat_question *q);
+
 /* Answers the question that is next. `payload` is JSON, or absent. True when it is settled by that. */
 bool ar_chat_respond(struct ar_chat *t, struct ar_str decision, struct ar_str payload);
 
@@ -152,6 +166,11 @@ void ar_chat_form_drop(struct ar_chat *t);
 
 /* False: there is no such command. */
 bool ar_chat_command(struct ar_chat *t, struct ar_str line);
+/* The commands one by one; false: there are no more. */
+struct ar_chat_command_words {
+	const char *name, *doc;
+};
+bool ar_chat_command_at(size_t i, struct ar_chat_command_words *ret);
 void ar_chat_explain(struct ar_chat *t, struct ar_str id);
 
 /* ---- thread.c: commands about the thread ---- */
@@ -160,5 +179,12 @@ void ar_chat_queue(struct ar_chat *t, struct ar_str word);
 void ar_chat_compact(struct ar_chat *t, struct ar_str word);
 void ar_chat_fork(struct ar_chat *t, struct ar_str word);
 void ar_chat_rollback(struct ar_chat *t, struct ar_str word);
+void ar_chat_undo(struct ar_chat *t, struct ar_str word); /* the files of the last turn */
+void ar_chat_steer(struct ar_chat *t, struct ar_str text);
+
+/* Gives the text to the running turn; takes a turn out of the queue. False: it was refused, which has
+ * been said. */
+bool ar_chat_steer_text(struct ar_chat *t, struct ar_str text);
+bool ar_chat_unqueue(struct ar_chat *t, struct ar_str turn);
 
 #endif

@@ -64,13 +64,19 @@ void ar_chat_add_question(struct ar_chat *t, struct ar_str id, struct ar_json wh
 {
 	struct ar_arena *a = &t->ctl->arena;
 	struct ar_str prompt = ar_api_str(what, "prompt");
-	struct ar_chat_question q = { .id = ar_arena_str(a, id),
-				      .type = ar_arena_str(a, ar_api_str(what, "actionType")),
-				      .decisions = copy_json(t, ar_json_get(what, "decisions")),
-				      .schema = copy_json(t, ar_json_get(what, "schema")),
-				      .impact = ar_arena_str(a, ar_api_str(what, "impactScope")),
-				      .ref = ar_arena_str(a, ar_api_str(what, "promptRef")),
-				      .expires = ar_api_time(what, "expiresAt") };
+	struct ar_chat_question q = {
+		.id = ar_arena_str(a, id),
+		.type = ar_arena_str(a, ar_api_str(what, "actionType")),
+		.decisions = copy_json(t, ar_json_get(what, "decisions")),
+		.schema = copy_json(t, ar_json_get(what, "schema")),
+		.impact = ar_arena_str(a, ar_api_str(what, "impactScope")),
+		.ref = ar_arena_str(a, ar_api_str(what, "promptRef")),
+		.tool = ar_arena_str(a, ar_api_str(what, "toolName")),
+		.input = ar_arena_str(a, ar_api_str(ar_json_get(what, "scope"), "inputRef")),
+		.reason = ar_arena_str(a, ar_api_str(ar_json_get(what, "policy"), "reason")),
+		.profile = ar_arena_str(a, ar_api_str(ar_json_get(what, "policy"), "sandboxProfile")),
+		.expires = ar_api_time(what, "expiresAt")
+	};
 
 	q.prompt = ar_arena_str(a, ar_str_absent(prompt) ? ar_api_str(what, "title") : prompt);
 	ar_json_bool(ar_json_get(what, "destructive"), &q.is_destructive);
@@ -112,8 +118,8 @@ void ar_chat_settled(struct ar_chat *t, const struct ar_ctl_event *e)
 
 /* ---- asking ---- */
 
-/* All of it, however long: without that the daemon takes no yes. */
-static void read_whole(struct ar_chat *t, struct ar_chat_question *q)
+/* Without that the daemon takes no yes. */
+void ar_chat_read_whole(struct ar_chat *t, struct ar_chat_question *q)
 {
 	struct ar_respond_whole whole;
 
@@ -129,7 +135,7 @@ static void show_question(struct ar_chat *t, struct ar_chat_question *q)
 	char left[AR_OUT_LEFT];
 
 	q->is_told = true;
-	read_whole(t, q);
+	ar_chat_read_whole(t, q);
 	ar_out_left(q->expires, clock->wall(clock), left);
 	ar_out_break(t->side);
 	ar_out_style(t->side, q->is_destructive ? AR_STYLE_RED : AR_STYLE_YELLOW);

@@ -1,6 +1,7 @@
 /* See chat.h: the commands of a conversation, as one table; it also is the help. */
 #include "chat/chat.h"
 #include "reasons.h"
+#include "term/term.h"
 
 static void help(struct ar_chat *t, struct ar_str word);
 
@@ -68,6 +69,23 @@ static void new_session(struct ar_chat *t, struct ar_str word AR_UNUSED)
 	t->is_elsewhere = true;
 }
 
+/* Only where it is drawn. */
+static void keys(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	if (t->term)
+		ar_term_show_keys(t->term);
+	else
+		ar_chat_printf(t, "lines are edited by the terminal itself");
+}
+
+static void output(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	if (t->term)
+		ar_term_show_output(t->term);
+	else
+		ar_chat_printf(t, "agentctl show prints results whole");
+}
+
 static void quit_chat(struct ar_chat *t, struct ar_str word AR_UNUSED)
 {
 	ar_chat_leave(t, AR_EXIT_OK);
@@ -80,6 +98,7 @@ static const struct {
 } commands[] = {
 	{ "help", "", "this list", false, help },
 	{ "queue", "", "the turns that wait", true, ar_chat_queue },
+	{ "steer", " TEXT", "give a text to the running turn", true, ar_chat_steer },
 	{ "interrupt", "", "stop the running turn, as Ctrl-C does", false, interrupt },
 	{ "model", " NAME", "model of the next turns; without a name the daemon's choice", false, model },
 	{ "mode", " MODE", "permission mode of the next turns; without one the daemon's", false, mode },
@@ -88,6 +107,9 @@ static const struct {
 	{ "compact", "", "replace the older part of the conversation by a summary", true, ar_chat_compact },
 	{ "fork", "", "continue in a branch; the thread is not changed", true, ar_chat_fork },
 	{ "rollback", "", "roll the last turn back", true, ar_chat_rollback },
+	{ "undo", "", "restore the files that the last turn changed", true, ar_chat_undo },
+	{ "output", "", "all of the last command's output", false, output },
+	{ "keys", "", "what the keys do", false, keys },
 	{ "new", "", "begin a new session", false, new_session },
 	{ "exit", "", "exit; running work continues", false, quit_chat },
 };
@@ -99,6 +121,14 @@ static void help(struct ar_chat *t, struct ar_str word AR_UNUSED)
 		ar_out_printf(t->side, "  /%s%-*s %s\n", commands[i].name,
 			      (int)(20 - ar_str_from(commands[i].name).len), commands[i].takes,
 			      commands[i].doc);
+}
+
+bool ar_chat_command_at(size_t i, struct ar_chat_command_words *ret)
+{
+	if (i >= AR_ARRAY_LEN(commands))
+		return false;
+	*ret = (struct ar_chat_command_words){ commands[i].name, commands[i].doc };
+	return true;
 }
 
 bool ar_chat_command(struct ar_chat *t, struct ar_str line)

@@ -1,5 +1,5 @@
-/* See chat.h: tokens, money, time and tools, of a turn or of all that were seen. What has no price is told as
- * unknown, never as 0. */
+/* See chat.h: tokens, money, time and tools, of a turn or of all that were seen. What has no price is
+ * told as unknown, never as 0. */
 #include "chat/chat.h"
 
 #include <stdio.h>

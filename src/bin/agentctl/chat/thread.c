@@ -96,3 +96,70 @@ void ar_chat_rollback(struct ar_chat *t, struct ar_str word AR_UNUSED)
 	}
 	ar_api_fini(&session);
 }
+
+/* ---- the running turn and those that wait ---- */
+
+bool ar_chat_steer_text(struct ar_chat *t, struct ar_str text)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_api_reply reply;
+	bool is_taken;
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", t->session);
+	ar_jw_mstr(&w, "threadId", t->thread);
+	ar_jw_mstr(&w, "turnId", ar_buf_str(&t->running));
+	ar_jw_key(&w, "input");
+	ar_jw_open_array(&w);
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "type", AR_STR("text"));
+	ar_jw_mstr(&w, "text", text);
+	ar_jw_close(&w);
+	ar_jw_close_array(&w);
+	ar_jw_close(&w);
+	is_taken = ar_api_call(t->ctl, "steer_turn", ar_ctl_take_buf(t->ctl, &body), &reply) == AR_EXIT_OK;
+	ar_api_fini(&reply);
+	return is_taken;
+}
+
+void ar_chat_steer(struct ar_chat *t, struct ar_str text)
+{
+	if (!t->running.len)
+		ar_chat_printf(t, "nothing is running");
+	else if (ar_str_empty(text))
+		ar_chat_printf(t, "say what to tell the running turn: /steer TEXT");
+	else if (ar_chat_steer_text(t, text))
+		ar_chat_printf(t, "given to the running turn");
+}
+
+bool ar_chat_unqueue(struct ar_chat *t, struct ar_str turn)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_api_reply reply;
+	bool is_removed;
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", t->session);
+	ar_jw_mstr(&w, "turnId", turn);
+	ar_jw_close(&w);
+	is_removed = ar_api_call(t->ctl, "remove_queued_turn", ar_ctl_take_buf(t->ctl, &body), &reply) ==
+		     AR_EXIT_OK;
+	ar_api_fini(&reply);
+	return is_removed;
+}
+
+void ar_chat_undo(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	char *words[] = { NULL };
+	struct ar_ctl_args args = { .words = words, .count = 1 };
+
+	if (!t->last.len) {
+		ar_chat_printf(t, "there was no turn yet");
+		return;
+	}
+	words[0] = (char *)ar_ctl_strdup(t->ctl, ar_buf_str(&t->last));
+	if (ar_cmd_undo.run(t->ctl, &args) == AR_EXIT_OK)
+		ar_chat_printf(t, "the files are as before the last turn");
+}

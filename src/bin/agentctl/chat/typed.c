@@ -1,5 +1,5 @@
-/* See chat.h: standard input as lines. The terminal's own line editing is all there is; a line counts when it
- * is whole. */
+/* See chat.h: standard input as lines. The terminal's own line editing is all there is; a line counts
+ * when it is whole. */
 #include "chat/chat.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static bool next_line(struct ar_chat *t, struct ar_buf *ret)
 	return true;
 }
 
-static void read_line(struct ar_chat *t, struct ar_str line)
+void ar_chat_line(struct ar_chat *t, struct ar_str line)
 {
 	if (!t->is_interactive) {
 		if (!ar_str_empty(line))
@@ -70,7 +70,7 @@ void ar_chat_read_lines(struct ar_chat *t)
 
 	while (!t->is_over && !t->is_elsewhere && (t->is_interactive || !t->running.len) &&
 	       next_line(t, &line))
-		read_line(t, ar_buf_str(&line));
+		ar_chat_line(t, ar_buf_str(&line));
 	ar_buf_fini(&line);
 	if (t->is_at_end && !t->typed.len && !t->is_over && (t->is_interactive || !t->running.len))
 		ar_chat_leave(t, t->exit);

@@ -4,8 +4,8 @@
 
 #include "api.h"
 
-/* The checkpoint at the start of the turn that can be restored, kept for the invocation; absent: it has none,
- * or the daemon knows no checkpoints. */
+/* The checkpoint at the start of the turn that can be restored, kept for the invocation; absent: it has
+ * none, or the daemon knows no checkpoints. */
 struct ar_str ar_checkpoint_of_turn(struct ar_ctl *c, struct ar_str session, struct ar_str turn);
 
 /* Restores it, waits for the end and says what came of it. */

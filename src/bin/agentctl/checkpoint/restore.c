@@ -1,4 +1,5 @@
-/* See checkpoint.h. The files are the daemon's to change; here the command is sent and its end waited for. */
+/* See checkpoint.h. The files are the daemon's to change; here the command is sent and its end waited
+ * for. */
 #include "checkpoint/checkpoint.h"
 #include "follow.h"
 #include "id.h"

@@ -11,7 +11,8 @@ enum {
 	OPT_WORKSPACE,
 	OPT_NO_WORKSPACE,
 	OPT_TRUST,
-	OPT_ISOLATION
+	OPT_ISOLATION,
+	OPT_PLAIN
 };
 
 static enum ar_exit chat(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -23,7 +24,8 @@ static enum ar_exit chat(struct ar_ctl *c, const struct ar_ctl_args *a)
 						    .trusts = a->values[OPT_TRUST],
 						    .isolation = a->values[OPT_ISOLATION] },
 				     .model = a->values[OPT_MODEL],
-				     .mode = a->values[OPT_MODE] };
+				     .mode = a->values[OPT_MODE],
+				     .is_plain = a->values[OPT_PLAIN] };
 	enum ar_exit exit = ar_question_policy(c, a->values[OPT_ON_QUESTION], &o.fails_on_question);
 
 	if (exit != AR_EXIT_OK)
@@ -39,14 +41,16 @@ const struct ar_ctl_command ar_cmd_chat = {
 	.name = "chat",
 	.synopsis = "",
 	.summary = "chat with the agent in the terminal",
-	.text = "Each line is a turn; while one runs, more lines queue. The answer is streamed, a tool is a "
-		"line when it\n"
-		"starts and one when it ends, and each turn ends with its usage. The next line answers a "
-		"question: y, n,\n"
-		"a (always in this session) or e (explain); a form is asked field by field.\n"
-		"Ctrl-C interrupts the running turn, twice within a second exits, Ctrl-D exits; running work "
-		"continues.\n"
-		"/help lists the commands. A dropped connection resumes from the last event received.\n"
+	.text = "Each text is a turn; while one runs, more queue. The answer is streamed as Markdown, "
+		"commands and edits\n"
+		"are cards, and each turn ends with its usage. A question is answered by a key: y, n, a "
+		"(always in this\n"
+		"session) or e (explain); a form is asked field by field. Esc or Ctrl-C interrupts the "
+		"running turn,\n"
+		"Ctrl-C twice within a second exits, Ctrl-D exits; running work continues. /help lists the "
+		"commands, /keys\n"
+		"the keys. --plain prints lines and draws nothing, as a terminal that is dumb does.\n"
+		"A dropped connection resumes from the last event received.\n"
 		"Without a terminal each line of standard input is one turn, one after the other; the exit "
 		"status is 0 if\n"
 		"all completed. A question then ends chat with exit status 4 and stays open; "
@@ -73,6 +77,7 @@ const struct ar_ctl_command ar_cmd_chat = {
 		     [OPT_TRUST] = { "trust", NULL, "trust what the folder brings, without a question" },
 		     [OPT_ISOLATION] = { "isolation", "KIND",
 					 "what a new session shares with the workspace: shared, copy, empty, "
-					 "worktree, overlay" } },
+					 "worktree, overlay" },
+		     [OPT_PLAIN] = { "plain", NULL, "print lines, draw nothing" } },
 	.run = chat,
 };

@@ -2,7 +2,8 @@
 #include "checkpoint/checkpoint.h"
 #include "resolve.h"
 
-/* The thread that `word` ends; without a word the one that works, or the first. Absent when there is none. */
+/* The thread that `word` ends; without a word the one that works, or the first. Absent when there is
+ * none. */
 static struct ar_json find_thread(struct ar_json session, const char *word)
 {
 	struct ar_json found = { 0 };

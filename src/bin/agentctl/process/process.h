@@ -1,5 +1,6 @@
-/* Commands of sessions as a person at a terminal has them: find.c says which is meant, watch.c shows what one
- * writes and ends with it, screen.c keeps its output from steering more than the screen. One thread. */
+/* Commands of sessions as a person at a terminal has them: find.c says which is meant, watch.c shows
+ * what one writes and ends with it, screen.c keeps its output from steering more than the screen. One
+ * thread. */
 #ifndef AR_CTL_PROCESS_H
 #define AR_CTL_PROCESS_H
 
@@ -12,8 +13,8 @@ struct ar_ctl_process {
 	bool is_running, has_tty;
 };
 
-/* The process that `word` means: a whole id, or `last` for the newest of the newest session. Failure has been
- * said on standard error. */
+/* The process that `word` means: a whole id, or `last` for the newest of the newest session. Failure has
+ * been said on standard error. */
 AR_MUST_USE enum ar_exit ar_process_find(struct ar_ctl *c, const char *word, struct ar_ctl_process *ret);
 
 /* get_session of the session of the id, with `look` called for each of its processes, oldest first. */

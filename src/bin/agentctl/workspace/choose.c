@@ -1,6 +1,6 @@
-/* See workspace.h: which workspace `run` and `chat` use. Nobody has to know of workspaces to get an answer:
- * where the current folder cannot be one, a note says so and the server's own folder is used, as for a client
- * of another machine. What was named and cannot be used is a failure. */
+/* See workspace.h: which workspace `run` and `chat` use. Nobody has to know of workspaces to get an
+ * answer: where the current folder cannot be one, a note says so and the server's own folder is used, as
+ * for a client of another machine. What was named and cannot be used is a failure. */
 #include "resolve.h"
 #include "workspace/workspace.h"
 

@@ -25,8 +25,8 @@ bool ar_workspace_path(struct ar_ctl *c, const char *word, struct ar_str *ret, c
 {
 	char path[PATH_MAX];
 
-	/* The kernel names the current folder without links; a folder that was unmounted or is outside of our
-	 * root has no absolute path. */
+	/* The kernel names the current folder without links; a folder that was unmounted or is outside
+	 * of our root has no absolute path. */
 	if (!(word ? realpath(word, path) : getcwd(path, sizeof(path)))) {
 		*ret_reason = strerror(errno);
 		return false;
