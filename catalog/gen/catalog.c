@@ -46,6 +46,8 @@ static const char *const ar_turn_options_budget_class_names[] = { NULL, "low", "
 const struct ar_enum_desc ar_turn_options_budget_class_desc = { "turn_options_budget_class", ar_turn_options_budget_class_names, 6 };
 static const char *const ar_turn_options_latency_names[] = { NULL, "interactive", "background", "batch" };
 const struct ar_enum_desc ar_turn_options_latency_desc = { "turn_options_latency", ar_turn_options_latency_names, 4 };
+static const char *const ar_turn_options_network_names[] = { NULL, "denied" };
+const struct ar_enum_desc ar_turn_options_network_desc = { "turn_options_network", ar_turn_options_network_names, 2 };
 static const char *const ar_turn_options_purpose_names[] = { NULL, "compaction" };
 const struct ar_enum_desc ar_turn_options_purpose_desc = { "turn_options_purpose", ar_turn_options_purpose_names, 2 };
 static const char *const ar_process_ending_outcome_names[] = { NULL, "exited", "not_started", "ended", "timed_out", "limit_hit", "supervisor_lost", "unavailable" };
@@ -376,10 +378,14 @@ static const struct ar_field_desc ar_shape_turn_options_fields[] = {
 	  "As the model's provider accepts it.", NULL },
 	{ "reasoningEffort", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_turn_options, reasoning_effort), NULL, { 0, false },
 	  "As the model's provider accepts it.", NULL },
+	{ "capabilities", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_options, capabilities), NULL, { 0, false },
+	  "Capabilities that the model must have: vision, tools, json, reasoning.", NULL },
+	{ "network", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_turn_options, network), &ar_turn_options_network_desc, { 0, false },
+	  "denied: no call of the turn may reach a network.", NULL },
 	{ "purpose", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_turn_options, purpose), &ar_turn_options_purpose_desc, { 0, false },
 	  "Purpose of a turn of the runtime's own; refused from callers.", NULL },
 };
-const struct ar_struct_desc ar_shape_turn_options_desc = { ar_shape_turn_options_fields, 16, sizeof(struct ar_shape_turn_options), NULL, 0, true, 0, 0 };
+const struct ar_struct_desc ar_shape_turn_options_desc = { ar_shape_turn_options_fields, 18, sizeof(struct ar_shape_turn_options), NULL, 0, true, 0, 0 };
 
 static const struct ar_field_desc ar_shape_turn_outcome_fields[] = {
 	{ "status", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_turn_outcome, status), NULL, { 0, false },
@@ -456,12 +462,16 @@ static const struct ar_field_desc ar_shape_task_constraints_fields[] = {
 	  "Sandbox profile of its turns.", NULL },
 	{ "tools", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_constraints, tools), NULL, { 0, false },
 	  "Tools of its turns.", &ar_shape_offered_tool_desc },
+	{ "network", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_constraints, network), NULL, { 0, false },
+	  "denied: no call of its turns may reach a network.", NULL },
 	{ "outputSchema", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_constraints, output_schema), NULL, { 0, false },
 	  "JSON Schema that the answer of its turns has to fit.", NULL },
 };
-const struct ar_struct_desc ar_shape_task_constraints_desc = { ar_shape_task_constraints_fields, 9, sizeof(struct ar_shape_task_constraints), NULL, 0, true, offsetof(struct ar_shape_task_constraints, extra_), 0 };
+const struct ar_struct_desc ar_shape_task_constraints_desc = { ar_shape_task_constraints_fields, 10, sizeof(struct ar_shape_task_constraints), NULL, 0, true, offsetof(struct ar_shape_task_constraints, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_task_profile_fields[] = {
+	{ "capability", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_profile, capability), NULL, { 0, false },
+	  "Required capability, if it is one.", NULL },
 	{ "requiredCapabilities", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_task_profile, required_capabilities), NULL, { 0, false },
 	  "Required capabilities.", NULL },
 	{ "latencyTarget", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_profile, latency_target), NULL, { 0, false },
@@ -471,7 +481,7 @@ static const struct ar_field_desc ar_shape_task_profile_fields[] = {
 	{ "fallbackPolicy", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_task_profile, fallback_policy), NULL, { 0, false },
 	  "Whether another model may step in.", NULL },
 };
-const struct ar_struct_desc ar_shape_task_profile_desc = { ar_shape_task_profile_fields, 4, sizeof(struct ar_shape_task_profile), NULL, 0, true, offsetof(struct ar_shape_task_profile, extra_), 0 };
+const struct ar_struct_desc ar_shape_task_profile_desc = { ar_shape_task_profile_fields, 5, sizeof(struct ar_shape_task_profile), NULL, 0, true, offsetof(struct ar_shape_task_profile, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_criterion_fields[] = {
 	{ "criterion", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_shape_criterion, criterion), NULL, { 0, false },
@@ -1046,8 +1056,10 @@ static const struct ar_field_desc ar_shape_limit_scope_fields[] = {
 	  "The session.", NULL },
 	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_limit_scope, turn_id), NULL, { 0, false },
 	  "The turn; absent for a limit of the session.", NULL },
+	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_limit_scope, task_id), NULL, { 0, false },
+	  "Task whose constraints set it; absent otherwise.", NULL },
 };
-const struct ar_struct_desc ar_shape_limit_scope_desc = { ar_shape_limit_scope_fields, 2, sizeof(struct ar_shape_limit_scope), NULL, 0, true, offsetof(struct ar_shape_limit_scope, extra_), 0 };
+const struct ar_struct_desc ar_shape_limit_scope_desc = { ar_shape_limit_scope_fields, 3, sizeof(struct ar_shape_limit_scope), NULL, 0, true, offsetof(struct ar_shape_limit_scope, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_cost_basis_fields[] = {
 	{ "inputTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_cost_basis, input_tokens), NULL, { 0, false },

@@ -846,6 +846,10 @@ enum ar_turn_options_latency {
 	AR_TURN_OPTIONS_LATENCY_BATCH = 3,
 };
 
+enum ar_turn_options_network {
+	AR_TURN_OPTIONS_NETWORK_DENIED = 1,
+};
+
 enum ar_turn_options_purpose {
 	AR_TURN_OPTIONS_PURPOSE_COMPACTION = 1,
 };
@@ -1898,6 +1902,8 @@ struct ar_shape_turn_options { /* turn_options */
 	struct ar_str stop; /* json? */
 	struct ar_opt_int seed; /* int? */
 	struct ar_str reasoning_effort; /* string? */
+	struct ar_texts capabilities; /* array? */
+	int network; /* enum? */
 	int purpose; /* enum? */
 };
 
@@ -1979,6 +1985,7 @@ struct ar_shape_task_constraints { /* task_constraints */
 	struct ar_str mode; /* string? */
 	struct ar_str sandbox; /* string? */
 	struct ar_shape_offered_tool_list tools; /* array? */
+	struct ar_str network; /* string? */
 	struct ar_str output_schema; /* object? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
@@ -1989,6 +1996,7 @@ struct ar_shape_task_constraints_list {
 };
 
 struct ar_shape_task_profile { /* task_profile */
+	struct ar_str capability; /* string? */
 	struct ar_texts required_capabilities; /* array? */
 	struct ar_str latency_target; /* string? */
 	struct ar_str budget_class; /* string? */
@@ -2598,6 +2606,7 @@ struct ar_shape_limit_state_list {
 struct ar_shape_limit_scope { /* limit_scope */
 	struct ar_str session_id; /* string? */
 	struct ar_str turn_id; /* string? */
+	struct ar_str task_id; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -6674,6 +6683,7 @@ extern const struct ar_enum_desc ar_turn_options_sandbox_desc;
 extern const struct ar_enum_desc ar_turn_options_fallback_desc;
 extern const struct ar_enum_desc ar_turn_options_budget_class_desc;
 extern const struct ar_enum_desc ar_turn_options_latency_desc;
+extern const struct ar_enum_desc ar_turn_options_network_desc;
 extern const struct ar_enum_desc ar_turn_options_purpose_desc;
 extern const struct ar_enum_desc ar_process_ending_outcome_desc;
 extern const struct ar_enum_desc ar_workspace_record_kind_desc;

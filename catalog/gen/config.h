@@ -379,6 +379,10 @@ struct ar_config_sandbox {
 	const char *without;
 };
 
+struct ar_config_task {
+	int64_t progress_ms;
+};
+
 struct ar_config_turn {
 	int64_t inactivity_ms;
 };
@@ -577,6 +581,7 @@ struct ar_config {
 	struct ar_config_workspaces workspaces;
 	struct ar_config_process process;
 	struct ar_config_sandbox sandbox;
+	struct ar_config_task task;
 	struct ar_config_turn turn;
 	struct ar_config_budget budget;
 	struct ar_config_guard guard;

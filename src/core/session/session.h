@@ -157,6 +157,7 @@ struct ar_policy {
 	int64_t schedule_late_ms; /* after which the time of a schedule counts as missed */
 	int64_t schedules_max; /* of one tenant; 0: no limit */
 	enum ar_default_workspace default_workspace;
+	int64_t progress_ms; /* shortest time between two progress facts of an agent's run; 0: none */
 };
 
 struct ar_content {

@@ -93,6 +93,10 @@ export interface TurnOptions {
   seed?: number;
   /** As the model's provider accepts it. */
   reasoningEffort?: string;
+  /** Capabilities that the model must have: vision, tools, json, reasoning. */
+  capabilities?: string[];
+  /** denied: no call of the turn may reach a network. */
+  network?: "denied";
   /** Purpose of a turn of the runtime's own; refused from callers. */
   purpose?: "compaction";
 }
@@ -309,6 +313,8 @@ export interface TaskConstraints {
   sandbox?: string;
   /** Tools of its turns. */
   tools?: (string | OfferedTool)[];
+  /** denied: no call of its turns may reach a network. */
+  network?: string;
   /** JSON Schema that the answer of its turns has to fit. */
   outputSchema?: Record<string, unknown>;
   [extra: string]: unknown;
@@ -316,6 +322,8 @@ export interface TaskConstraints {
 
 /** What a task asks of a model. */
 export interface TaskProfile {
+  /** Required capability, if it is one. */
+  capability?: string;
   /** Required capabilities. */
   requiredCapabilities?: string[];
   /** How soon an answer is wanted. */
@@ -1602,6 +1610,8 @@ export interface LimitScope {
   sessionId?: string;
   /** The turn; absent for a limit of the session. */
   turnId?: string;
+  /** Task whose constraints set it; absent otherwise. */
+  taskId?: string;
   [extra: string]: unknown;
 }
 

@@ -4,6 +4,7 @@
 #include "action/action.h"
 #include "limits/money.h"
 #include "subagent/subagents.h"
+#include "task/task.h"
 
 const struct ar_quota_name ar_quota_names[AR_QUOTA_NAMES] = {
 	{ "turn_tokens", AR_QUOTA_TOKENS, false }, { "turn_tool_calls", AR_QUOTA_CALLS, false },
@@ -118,11 +119,22 @@ int64_t ar_budget_session_left(const struct ar_decision *d, const struct ar_turn
 
 /* ---- saying it ---- */
 
+/* Whether the budget of the turn's task is what counts. */
+static bool is_of_task(const struct ar_decision *d, const struct ar_turn *turn, const struct ar_quota_name *q)
+{
+	int64_t own = q->is_session ? 0 : own_limit(turn, q->quota);
+
+	return own > 0 && base_of(d, turn, q) == own && ar_task_executed_by(d, turn);
+}
+
 static struct ar_shape_limit_scope scope_of(const struct ar_decision *d, const struct ar_turn *turn,
 					    const struct ar_quota_name *q)
 {
+	const struct ar_task *task = q && is_of_task(d, turn, q) ? ar_task_executed_by(d, turn) : NULL;
+
 	return (struct ar_shape_limit_scope){ .session_id = d->session->id,
-					      .turn_id = q && q->is_session ? AR_STR_NONE : turn->id };
+					      .turn_id = q && q->is_session ? AR_STR_NONE : turn->id,
+					      .task_id = task ? task->id : AR_STR_NONE };
 }
 
 static void note_one(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q)
@@ -166,7 +178,9 @@ static void say_blocked(struct ar_decision *d, struct ar_turn *turn, const struc
 
 static void stop(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q, const char *why)
 {
-	struct ar_str text = ar_arena_fmt(d->arena, "the budget %s is used up%s", q->name, why);
+	struct ar_str cited = is_of_task(d, turn, q) ? ar_task_cite(d, turn, "budget") : AR_STR("");
+	struct ar_str text =
+		ar_arena_fmt(d->arena, "the budget %s%.*s is used up%s", q->name, AR_STR_ARG(cited), why);
 
 	ar_decide_fail(d, turn,
 		       &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,

@@ -2,6 +2,7 @@
  * What follows a failure is decide_fallback.c's. Pure. */
 #include "describe.h"
 #include "limits/limits.h"
+#include "task/task.h"
 
 #define LIST_MAX 80 /* bytes of names in a refusal */
 
@@ -59,6 +60,15 @@ enum ar_status ar_route_check(const struct ar_decision *d, const struct ar_shape
 {
 	const struct ar_policy *policy = d->input->policy;
 
+	for (size_t i = 0; i < options->capabilities.count; i++) {
+		struct ar_str word = options->capabilities.at[i];
+
+		if (!ar_routing_capability(word))
+			return ar_refuse(err, AR_ERR_INVALID_INPUT,
+					 "options.capabilities: there is no '%.*s'; use vision, tools, json "
+					 "or reasoning",
+					 AR_STR_ARG(ar_str_utf8_prefix(word, 32)));
+	}
 	if (policy->model_count == 0 || ar_str_empty(options->model) ||
 	    ar_routing_find(policy->models, policy->model_count, options->model).entry)
 		return AR_OK;
@@ -96,12 +106,15 @@ static struct profile profile_of(struct ar_decision *d, const struct ar_turn *tu
 		p.need.model = options->model;
 	if (!ar_str_absent(options->output_schema))
 		p.need.capabilities |= AR_CAN_JSON;
+	for (size_t i = 0; i < options->capabilities.count; i++)
+		p.need.capabilities |= ar_routing_capability(options->capabilities.at[i]);
 	if (ar_offers_of(d, turn).count > 0)
 		p.need.capabilities |= AR_CAN_TOOLS;
 	if (has_images(ar_decide_thread(d, turn), turn))
 		p.need.capabilities |= AR_CAN_VISION;
 	p.need.is_frugal = p.budget == AR_TASK_PROFILE_RESOLVED_BUDGET_CLASS_LOW;
-	p.is_explicit = !ar_str_absent(p.need.model) || p.fallback != fallback;
+	p.is_explicit =
+		!ar_str_absent(p.need.model) || p.fallback != fallback || options->capabilities.count > 0;
 	p.need.is_local_only = p.fallback == AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_LOCAL_ONLY;
 	p.need.may_fall_back = p.fallback != AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_DENY &&
 			       p.fallback != AR_TASK_PROFILE_RESOLVED_FALLBACK_POLICY_ASK;
@@ -157,7 +170,18 @@ struct verdict {
 	struct ar_str source, reason;
 };
 
-static struct verdict verdict_of(struct ar_decision *d, const struct profile *p, const struct ar_routing *r)
+/* Why a model that is named is the one: the task or the turn names it. */
+static struct ar_str named_by(struct ar_decision *d, const struct ar_turn *turn, struct ar_str model)
+{
+	const struct ar_task *task = ar_task_executed_by(d, turn);
+
+	if (!task || !ar_str_eq(ar_task_constraints(task)->model, model))
+		return AR_STR("the turn names it");
+	return ar_arena_fmt(d->arena, "its task names it%.*s", AR_STR_ARG(ar_task_cite(d, turn, "model")));
+}
+
+static struct verdict verdict_of(struct ar_decision *d, const struct ar_turn *turn, const struct profile *p,
+				 const struct ar_routing *r)
 {
 	struct ar_str no = refusal(d, p, r);
 
@@ -166,7 +190,7 @@ static struct verdict verdict_of(struct ar_decision *d, const struct profile *p,
 					 ar_arena_fmt(d->arena, "%.*s; this is the first that can answer",
 						      AR_STR_ARG(no)) };
 	if (!ar_str_absent(p->need.model))
-		return (struct verdict){ AR_STR("explicit"), AR_STR("the turn names it") };
+		return (struct verdict){ AR_STR("explicit"), named_by(d, turn, p->need.model) };
 	if (r->usable == 1)
 		return (struct verdict){ AR_STR("policy_auto"), AR_STR("the only one that can answer") };
 	if (p->need.is_frugal)
@@ -347,7 +371,7 @@ static enum ar_hold decide_anew(struct ar_decision *d, struct ar_turn *turn, int
 		not_possible(d, turn, &p, &r);
 		return AR_HELD;
 	}
-	v = verdict_of(d, &p, &r);
+	v = verdict_of(d, turn, &p, &r);
 	if (r.usable == 1)
 		say_single(d, turn, &p, &r, &v);
 	if (r.usable > 1 || ar_str_is(v.source, "runtime_fallback"))

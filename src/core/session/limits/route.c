@@ -4,6 +4,15 @@
 
 const char *const ar_capability_word[AR_CAPABILITIES] = { "vision", "tools", "json", "reasoning" };
 
+unsigned ar_routing_capability(struct ar_str word)
+{
+	for (unsigned i = 0; i < AR_CAPABILITIES; i++) {
+		if (ar_str_is(word, ar_capability_word[i]))
+			return 1u << i;
+	}
+	return 0;
+}
+
 const char *const ar_exclusion_word[AR_EXCLUSIONS] = {
 	[AR_EXCLUSION_CREDENTIAL] = "no_credential",
 	[AR_EXCLUSION_CAPABILITY] = "missing_capability",

@@ -21,6 +21,9 @@ enum ar_capability {
 /* The word of bit `i`: vision, tools, json, reasoning. */
 extern const char *const ar_capability_word[AR_CAPABILITIES];
 
+/* The bit of a word; 0: there is no such capability. */
+unsigned ar_routing_capability(struct ar_str word);
+
 /* One model that turns may be routed to. */
 struct ar_model_entry {
 	struct ar_str name; /* what turns and facts call it */

@@ -7,6 +7,7 @@
 #include "limits/limits.h"
 #include "provider.h"
 #include "quota/quota.h"
+#include "task/task.h"
 
 static const int outcome_word[] = {
 	[0] = AR_MODEL_FAILED_OUTCOME_INTERRUPTED, /* the runtime stopped */
@@ -244,11 +245,14 @@ static void step_completed(struct ar_decision *d, struct ar_turn *turn, const st
 	ar_decide_masked(d, &scope, output_ref, &out->masked);
 	ar_limits_record(d, turn, step, end);
 	ar_budget_note(d, turn);
-	if (is_summary)
+	if (is_summary) {
 		summary_completed(d, turn, step, out);
-	else if (out->tool_count > 0)
+		return;
+	}
+	ar_task_note_progress(d, turn, AR_STR("model"), output_ref);
+	if (out->tool_count > 0)
 		ar_decide_advance(d, turn);
-	else
+	else if (!ar_task_refuses_answer(d, turn, out->text))
 		ar_decide_sampled(d, turn);
 }
 

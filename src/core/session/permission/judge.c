@@ -411,6 +411,7 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 	ar_permission_raise(&b, &j);
 	tell_change(&b, &j);
 	ask_nobody(&b, &j);
+	ar_permission_cite(&b, &j);
 	if (!j.mode)
 		j.mode = ar_mode_name(b.strictest);
 	if (!j.rules.at)

@@ -39,6 +39,9 @@ enum ar_sandbox_profile ar_profile_of_turn(const struct ar_policy *policy,
 	enum ar_sandbox_profile host = host_profile(policy),
 				named = (enum ar_sandbox_profile)options->sandbox;
 
+	if (options->network == AR_TURN_OPTIONS_NETWORK_DENIED && !named &&
+	    ranks[host] > ranks[AR_SANDBOX_NO_NETWORK])
+		return AR_SANDBOX_NO_NETWORK;
 	if (!named || (ranks[named] > ranks[host] && !policy->may_loosen))
 		return host;
 	return named;
@@ -120,6 +123,11 @@ enum ar_status ar_profile_check(const struct ar_decision *d, const struct ar_sha
 
 	if (!profile)
 		return AR_OK;
+	if (options->network == AR_TURN_OPTIONS_NETWORK_DENIED &&
+	    ranks[profile] > ranks[AR_SANDBOX_NO_NETWORK])
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "sandbox %s gives a network, and network denied takes it; leave one out",
+				 ar_sandbox_name(profile));
 	if (ranks[profile] > ranks[host] && !d->input->policy->may_loosen)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "sandbox %s is looser than the host's %s, which may only be tightened here "

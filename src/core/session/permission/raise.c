@@ -2,6 +2,9 @@
 #include "permission/raise.h"
 #include "command.h"
 #include "decide.h"
+#include "task/task.h"
+
+#include <string.h>
 
 #define SOURCE(word) AR_PERMISSION_EVALUATED_DECISION_SOURCE_##word
 #define JUSTIFICATION_MAX 256
@@ -101,6 +104,51 @@ static void raise_danger(const struct ar_evaluation *b, struct ar_judgement *j)
 			    ar_arena_fmt(b->d->arena, "the command looks like %.*s", AR_STR_ARG(what)));
 }
 
+/* ---- the task's own limits ---- */
+
+/* Of what a turn without a network may not do. A command is held by its sandbox; what the runtime or a
+ * server does for it is not, so it may not begin. */
+static bool reaches_network(const struct ar_tool *tool, enum ar_sandbox_profile profile)
+{
+	if (profile)
+		return strcmp(ar_profile_network(profile), "restricted") != 0;
+	return tool->owner == AR_TOOL_MCP || tool->owner == AR_TOOL_CONNECTOR ||
+	       (tool->capabilities & (AR_TOOL_NETWORK | AR_TOOL_BROWSER));
+}
+
+static void raise_network(const struct ar_evaluation *b, struct ar_judgement *j)
+{
+	if (ar_turn_options(b->turn)->network != AR_TURN_OPTIONS_NETWORK_DENIED || !b->act->tool ||
+	    !reaches_network(b->act->tool, b->profile.profile))
+		return;
+	j->is_escalation = false;
+	set_verdict(j, AR_DENY, SOURCE(RULE),
+		    ar_arena_fmt(b->d->arena, "it may reach a network, which the turn must not%.*s",
+				 AR_STR_ARG(ar_task_cite(b->d, b->turn, "network"))));
+}
+
+static void cite(const struct ar_evaluation *b, struct ar_judgement *j, const char *member)
+{
+	struct ar_str ref = ar_task_constraint_ref(b->d, b->turn, member);
+
+	if (!ar_str_absent(ref))
+		j->rules = ar_texts_joined(b->d->arena, j->rules, (struct ar_texts){ &ref, 1 }, SIZE_MAX);
+}
+
+void ar_permission_cite(const struct ar_evaluation *b, struct ar_judgement *j)
+{
+	const struct ar_shape_turn_options *options = ar_turn_options(b->turn);
+
+	if (options->mode && j->source == SOURCE(MODE) && j->mode &&
+	    ar_mode_find(ar_str_from(j->mode)) == (enum ar_permission_mode)options->mode)
+		cite(b, j, "mode");
+	if (options->sandbox && b->profile.turn == (enum ar_sandbox_profile)options->sandbox)
+		cite(b, j, "sandbox");
+	if (options->network && b->act->tool &&
+	    (b->profile.profile || reaches_network(b->act->tool, b->profile.profile)))
+		cite(b, j, "network");
+}
+
 void ar_permission_raise(const struct ar_evaluation *b, struct ar_judgement *j)
 {
 	j->profile = b->profile.profile;
@@ -111,4 +159,5 @@ void ar_permission_raise(const struct ar_evaluation *b, struct ar_judgement *j)
 	if (j->profile && j->verdict != AR_DENY)
 		raise_profile(b, j);
 	raise_danger(b, j);
+	raise_network(b, j);
 }

@@ -19,4 +19,7 @@ bool ar_evaluation_is_in_mode(const struct ar_evaluation *b, enum ar_permission_
 /* Never makes it looser. */
 void ar_permission_raise(const struct ar_evaluation *b, struct ar_judgement *j);
 
+/* Constraints of the task that the turn executes, where one of them decided, join the ruleRefs. */
+void ar_permission_cite(const struct ar_evaluation *b, struct ar_judgement *j);
+
 #endif

@@ -1,59 +1,10 @@
 /* Runs of declared tasks: how one begins, by somebody outside or by a turn, how one fails, and
  * the clock of what is due next. Pure. */
-#include "describe.h"
 #include "task/task.h"
 
 #define MILLISECOND 1000
 
 /* ---- beginning ---- */
-
-/* Its time is the time of its turn. */
-static const struct ar_shape_turn_budget *budget_of(struct ar_decision *d,
-						    const struct ar_shape_task_constraints *c)
-{
-	int64_t ms = ar_task_limit(c->time_ms);
-	struct ar_shape_turn_budget *budget;
-
-	if (ms == 0)
-		return c->budget;
-	budget = ar_arena_alloc(d->arena, sizeof(*budget));
-	if (c->budget)
-		*budget = *c->budget;
-	budget->ms = AR_OPT_INT(ms);
-	return budget;
-}
-
-static enum ar_status no_such(struct ar_error *err, const struct ar_task *task, const char *name,
-			      struct ar_str word)
-{
-	return ar_refuse(err, AR_ERR_INVALID_INPUT,
-			 "constraints of task %.*s: there is no %s '%.*s'; change it with update_task",
-			 AR_STR_ARG(task->id), name, AR_STR_ARG(ar_str_utf8_prefix(word, 64)));
-}
-
-/* What a turn may be told with its options and a task says with its constraints. */
-static enum ar_status options_of(struct ar_decision *d, const struct ar_task *task,
-				 const struct ar_task_start *start, const struct ar_shape_turn_options **ret,
-				 struct ar_error *err)
-{
-	const struct ar_shape_task_constraints *c = ar_task_constraints(task);
-	struct ar_shape_turn_options *options = ar_arena_alloc(d->arena, sizeof(*options));
-
-	*options = (struct ar_shape_turn_options){
-		.model = ar_str_absent(start->model) ? c->model : start->model,
-		.mode = ar_enum_find(&ar_turn_options_mode_desc, c->mode),
-		.sandbox = ar_enum_find(&ar_turn_options_sandbox_desc, c->sandbox),
-		.tools = c->tools,
-		.output_schema = c->output_schema,
-		.budget = budget_of(d, c),
-	};
-	if (!options->mode && !ar_str_absent(c->mode))
-		return no_such(err, task, "mode", c->mode);
-	if (!options->sandbox && !ar_str_absent(c->sandbox))
-		return no_such(err, task, "sandbox", c->sandbox);
-	*ret = options;
-	return ar_struct_validate(&ar_shape_turn_options_desc, options, err);
-}
 
 /* The turn in which the runtime works on the task itself: what it is submitted with. */
 static struct ar_cmd_submit_turn_in *turn_of(struct ar_decision *d, const struct ar_task *task,
@@ -118,7 +69,7 @@ enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
 		return AR_OK;
 	run->turn = ar_decide_mint(d, "turn", &d->counters.turn);
 	in = turn_of(d, task, start, run->turn);
-	if (options_of(d, task, start, &in->options, err) != AR_OK)
+	if (ar_task_options(d, task, start->model, &in->options, err) != AR_OK)
 		return AR_E_REFUSED;
 	return ar_decide_check_turn(d, in, &ret->turn, err);
 }

@@ -138,6 +138,31 @@ void ar_task_fail(struct ar_decision *d, const struct ar_task *task, const struc
 /* The clock of whatever is due next of it is set; cleared when nothing is. */
 void ar_task_set_clock(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run);
 
+/* ---- constraint.c: constraints in the turn that executes a run ---- */
+
+/* The task whose open run the turn executes; NULL: it executes none. */
+const struct ar_task *ar_task_executed_by(const struct ar_decision *d, const struct ar_turn *turn);
+
+/* What a decision cites that applies a constraint of that task: `<taskId>/constraints.<member>`, absent for
+ * any other turn; and the same as the end of a sentence, empty for any other. */
+struct ar_str ar_task_constraint_ref(const struct ar_decision *d, const struct ar_turn *turn,
+				     const char *member);
+struct ar_str ar_task_cite(const struct ar_decision *d, const struct ar_turn *turn, const char *member);
+
+/* Constraints and profile as the options of a turn; `model` replaces theirs and may be absent. Refuses
+ * words that mean nothing. */
+AR_MUST_USE enum ar_status ar_task_options(struct ar_decision *d, const struct ar_task *task,
+					   struct ar_str model, const struct ar_shape_turn_options **ret,
+					   struct ar_error *err);
+
+/* True: the answer does not fit the task's schema, and the turn has failed. */
+bool ar_task_refuses_answer(struct ar_decision *d, struct ar_turn *turn, struct ar_str answer);
+
+/* A step of the turn, a model's or a tool's, has ended: progress of the task whose run it executes, unless
+ * that was recorded a short time ago. */
+void ar_task_note_progress(struct ar_decision *d, const struct ar_turn *turn, struct ar_str step,
+			   struct ar_str output_ref);
+
 /* ---- ends that come from elsewhere ---- */
 
 /* A turn that may work for a task has ended, with status 0 well: called before its thread goes on. */

@@ -27,6 +27,7 @@
 #include "process/record.h"
 #include "quota/quota.h"
 #include "subagent/subagents.h"
+#include "task/task.h"
 #include "tool/calls.h"
 #include "worker/worker.h"
 #include "identity.h"
@@ -89,14 +90,17 @@ static void no_such_tool(struct ar_decision *d, struct ar_turn *turn, struct ar_
 		deny(d, turn, call, denied, AR_STR_NONE);
 		return;
 	}
-	ar_decide_refuse_call(d, turn, call, "unavailable",
-			      &(struct ar_call_failure){
-				      .status = AR_TOOL_FAILED_STATUS_FAILED,
-				      .category = AR_STR("tool_unavailable"),
-				      .message =
-					      ar_arena_fmt(d->arena, "there is no tool '%.*s' in this turn",
-							   AR_STR_ARG(ar_str_utf8_prefix(call->name, 64))),
-				      .advice = AR_STR("use one of the tools that were offered") });
+	ar_decide_refuse_call(
+		d, turn, call, "unavailable",
+		&(struct ar_call_failure){
+			.status = AR_TOOL_FAILED_STATUS_FAILED,
+			.category = AR_STR("tool_unavailable"),
+			.message = ar_arena_fmt(d->arena, "there is no tool '%.*s' in this turn%.*s",
+						AR_STR_ARG(ar_str_utf8_prefix(call->name, 64)),
+						AR_STR_ARG(ar_turn_options(turn)->tools.at
+								   ? ar_task_cite(d, turn, "tools")
+								   : AR_STR(""))),
+			.advice = AR_STR("use one of the tools that were offered") });
 }
 
 static void no_files(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,

@@ -1,6 +1,7 @@
 /* What comes back of a call: from the tool, from the client that runs it, or nothing in time. Pure. */
 #include "process/record.h"
 #include "subagent/subagents.h"
+#include "task/task.h"
 #include "tool/calls.h"
 #include "worker/worker.h"
 
@@ -83,6 +84,7 @@ enum ar_status ar_decide_tool_done(struct ar_decision *d, struct ar_error *err)
 		ar_subagent_called(d, turn, call, result->text);
 	else
 		end_call(d, turn, call, result, d->input->tool_done.duration_ms);
+	ar_task_note_progress(d, turn, call->name, call->output_ref);
 	if (turn->is_lost || (result->outcome == AR_TOOL_LOST && ar_worker_lose(d, turn)))
 		return AR_OK; /* it goes on when its worker is back */
 	ar_decide_advance(d, turn);
@@ -135,6 +137,7 @@ enum ar_status ar_decide_report_tool_result(struct ar_decision *d, struct ar_err
 		return ar_refuse(err, AR_ERR_ALREADY_RESOLVED, "call %.*s has ended (%.*s)",
 				 AR_STR_ARG(in->tool_call_id), AR_STR_ARG(call->status));
 	end_call(d, turn, call, &result, ar_decide_since(d, call->started) / MILLISECOND);
+	ar_task_note_progress(d, turn, call->name, call->output_ref);
 	ar_decide_reply(d, AR_CMD_REPORT_TOOL_RESULT,
 			&(struct ar_cmd_report_tool_result_out){
 				.tool_call_id = in->tool_call_id,
