@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 DEFAULT_MAX = {"string": 1024, "ref": 512, "object": 262144, "array": 262144, "json": 262144}
 KINDS = ("string", "ref", "int", "num", "bool", "enum", "time", "object", "array", "json")
 SCOPES = ("read", "submit", "decide", "worker", "admin")  # of commands, in the order of enum ar_right
-TARGETS = ("none", "session", "any", "action", "process", "task", "own", "workspace", "worker", "subagent", "schedule")  # of writes, as values of enum ar_target_kind
+TARGETS = ("none", "session", "any", "action", "process", "task", "own", "workspace", "worker", "subagent", "schedule", "job")  # of writes, as values of enum ar_target_kind
 ACCESS = ("public", "any", "read", "admin", "node")  # of routes
 TEXT_KINDS = ("string", "ref", "object", "array", "json")
 

@@ -326,6 +326,7 @@ enum ar_target_kind {
 	AR_TARGET_WORKER = 8,
 	AR_TARGET_SUBAGENT = 9,
 	AR_TARGET_SCHEDULE = 10,
+	AR_TARGET_JOB = 11,
 };
 
 /* Writes that the core of a session decides: X(id, name). */
@@ -356,6 +357,8 @@ enum ar_target_kind {
 	X(RESOLVE_PERMISSION, resolve_permission) \
 	X(WRITE_PROCESS_STDIN, write_process_stdin) \
 	X(TERMINATE_PROCESS, terminate_process) \
+	X(CREATE_JOB, create_job) \
+	X(CANCEL_JOB, cancel_job) \
 	X(RECONNECT_CHANNEL, reconnect_channel) \
 	X(ACK_EVENTS, ack_events) \
 	X(CREATE_SESSION, create_session) \
@@ -364,6 +367,10 @@ enum ar_target_kind {
 	X(ROLLBACK_THREAD, rollback_thread) \
 	X(ARCHIVE_TASK, archive_task) \
 	X(CONNECT_CHANNEL, connect_channel) \
+	X(START_JOB, start_job) \
+	X(RETRY_JOB_ITEM, retry_job_item) \
+	X(ASSIGN_JOB_ITEM, assign_job_item) \
+	X(REPORT_JOB_ITEM, report_job_item) \
 	X(SET_POLICY, set_policy) \
 	X(FORK_THREAD, fork_thread) \
 	X(REPORT_TOOL_RESULT, report_tool_result) \
@@ -393,6 +400,7 @@ enum ar_target_kind {
 	X(CREATE_TASK, create_task) \
 	X(SPAWN_SUBAGENT, spawn_subagent) \
 	X(EVALUATE_PERMISSION, evaluate_permission) \
+	X(CREATE_JOB, create_job) \
 	X(RECONNECT_CHANNEL, reconnect_channel) \
 	X(ACK_EVENTS, ack_events) \
 	X(CREATE_SESSION, create_session) \
@@ -1580,6 +1588,13 @@ enum ar_list_subagents_depth {
 	AR_LIST_SUBAGENTS_DEPTH_DESCENDANTS = 2,
 };
 
+enum ar_create_job_input_format {
+	AR_CREATE_JOB_INPUT_FORMAT_ITEM = 1,
+	AR_CREATE_JOB_INPUT_FORMAT_LINES = 2,
+	AR_CREATE_JOB_INPUT_FORMAT_JSON = 3,
+	AR_CREATE_JOB_INPUT_FORMAT_CSV = 4,
+};
+
 enum ar_create_job_status {
 	AR_CREATE_JOB_STATUS_PENDING = 1,
 	AR_CREATE_JOB_STATUS_RUNNING = 2,
@@ -2664,6 +2679,20 @@ struct ar_shape_model_policy_list {
 	size_t count;
 };
 
+struct ar_shape_create_policy { /* create_policy */
+	struct ar_str title; /* string? */
+	struct ar_str workspace_id; /* string? */
+	int isolation; /* enum? */
+	struct ar_str account_ref; /* string? */
+	struct ar_str thread; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_create_policy_list {
+	const struct ar_shape_create_policy *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_job_counts { /* job_counts */
 	struct ar_opt_int pending; /* int? */
 	struct ar_opt_int running; /* int? */
@@ -2869,20 +2898,6 @@ struct ar_shape_worker_observed { /* worker_observed */
 
 struct ar_shape_worker_observed_list {
 	const struct ar_shape_worker_observed *at; /* NULL: absent */
-	size_t count;
-};
-
-struct ar_shape_create_policy { /* create_policy */
-	struct ar_str title; /* string? */
-	struct ar_str workspace_id; /* string? */
-	int isolation; /* enum? */
-	struct ar_str account_ref; /* string? */
-	struct ar_str thread; /* string? */
-	struct ar_str extra_; /* other members: "k":v,... */
-};
-
-struct ar_shape_create_policy_list {
-	const struct ar_shape_create_policy *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -3335,6 +3350,8 @@ struct ar_shape_job_summary { /* job_summary */
 	struct ar_str task_id; /* string? */
 	struct ar_str status; /* string */
 	const struct ar_shape_job_counts *counts; /* object? */
+	struct ar_opt_int item_count; /* int? */
+	ar_usec created_at; /* time? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -3350,6 +3367,11 @@ struct ar_shape_job_item { /* job_item */
 	struct ar_str assigned_thread_id; /* string? */
 	struct ar_str output_ref; /* ref? */
 	const struct ar_shape_failure *last_error; /* object? */
+	struct ar_opt_int number; /* int? */
+	struct ar_opt_bool retryable; /* bool? */
+	struct ar_str session_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str input_ref; /* ref? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -4708,6 +4730,10 @@ struct ar_ev_job_created { /* job.created */
 	int64_t item_count; /* int */
 	struct ar_str item_cursor; /* string */
 	struct ar_texts assigned_thread_ids; /* array */
+	struct ar_opt_int concurrency; /* int? */
+	const struct ar_shape_turn_options *options; /* object? */
+	const struct ar_shape_create_policy *item_policy; /* object? */
+	struct ar_str submitted_by; /* string? */
 };
 
 struct ar_ev_job_started { /* job.started */
@@ -4723,12 +4749,18 @@ struct ar_ev_job_progress { /* job.progress */
 struct ar_ev_job_item_started { /* job.item.started */
 	int64_t attempt_count; /* int */
 	struct ar_str assigned_thread_id; /* string */
+	struct ar_str input_ref; /* ref? */
+	const struct ar_shape_party *worker; /* object? */
 };
 
 struct ar_ev_job_item_completed { /* job.item.completed */
 	struct ar_str output_ref; /* ref */
 	int64_t attempt_count; /* int */
 	int status; /* enum */
+	struct ar_str assigned_thread_id; /* string? */
+	struct ar_str input_ref; /* ref? */
+	const struct ar_shape_usage *usage; /* object? */
+	struct ar_str cost; /* string? */
 };
 
 struct ar_ev_job_item_failed { /* job.item.failed */
@@ -4736,6 +4768,9 @@ struct ar_ev_job_item_failed { /* job.item.failed */
 	const struct ar_shape_failure *last_error; /* object */
 	bool retryable; /* bool */
 	struct ar_str assigned_thread_id; /* string */
+	struct ar_str input_ref; /* ref? */
+	const struct ar_shape_usage *usage; /* object? */
+	struct ar_str cost; /* string? */
 };
 
 struct ar_ev_job_completed { /* job.completed */
@@ -5765,7 +5800,7 @@ struct ar_cmd_list_subagents_out { /* list_subagents, result */
 struct ar_cmd_create_job_in { /* create_job, input */
 	struct ar_str instruction; /* string? */
 	struct ar_str instruction_ref; /* ref? */
-	struct ar_texts input_refs; /* array */
+	struct ar_texts input_refs; /* array? */
 	struct ar_str job_id; /* string? */
 	struct ar_str task_id; /* string? */
 	struct ar_str output_schema_ref; /* ref? */
@@ -5773,10 +5808,17 @@ struct ar_cmd_create_job_in { /* create_job, input */
 	struct ar_opt_int concurrency; /* int? */
 	struct ar_opt_bool start; /* bool? */
 	struct ar_str idempotency_key; /* string? */
+	struct ar_str session_id; /* string? */
+	const struct ar_shape_create_policy *create_policy; /* object? */
+	struct ar_str input; /* string? */
+	int input_format; /* enum? */
+	struct ar_str output_schema; /* object? */
+	const struct ar_shape_turn_options *options; /* object? */
 };
 
 struct ar_cmd_create_job_out { /* create_job, result */
 	struct ar_str job_id; /* string */
+	struct ar_str session_id; /* string */
 	int status; /* enum */
 	int64_t item_count; /* int */
 };
@@ -5804,6 +5846,23 @@ struct ar_cmd_get_job_in { /* get_job, input */
 struct ar_cmd_get_job_out { /* get_job, result */
 	struct ar_str job_id; /* string */
 	struct ar_str status; /* string */
+	struct ar_str session_id; /* string */
+	struct ar_str task_id; /* string? */
+	struct ar_str instruction_ref; /* ref */
+	struct ar_texts input_refs; /* array */
+	struct ar_str output_schema_ref; /* ref? */
+	int64_t max_runtime; /* int */
+	int64_t concurrency; /* int */
+	int64_t item_count; /* int */
+	struct ar_str item_cursor; /* string */
+	struct ar_texts assigned_thread_ids; /* array */
+	const struct ar_shape_usage *usage; /* object? */
+	struct ar_str cost; /* string? */
+	ar_usec created_at; /* time */
+	ar_usec started_at; /* time? */
+	ar_usec ended_at; /* time? */
+	const struct ar_shape_failure *error; /* object? */
+	struct ar_str reason; /* string? */
 	const struct ar_shape_job_counts *counts; /* object */
 	struct ar_shape_job_item_list items; /* array */
 	struct ar_str next_cursor; /* string? */
@@ -6794,6 +6853,7 @@ extern const struct ar_enum_desc ar_evaluate_permission_decision_desc;
 extern const struct ar_enum_desc ar_resolve_permission_outcome_desc;
 extern const struct ar_enum_desc ar_write_process_stdin_encoding_desc;
 extern const struct ar_enum_desc ar_list_subagents_depth_desc;
+extern const struct ar_enum_desc ar_create_job_input_format_desc;
 extern const struct ar_enum_desc ar_create_job_status_desc;
 extern const struct ar_enum_desc ar_cancel_job_status_desc;
 extern const struct ar_enum_desc ar_reconnect_channel_replay_mode_desc;
@@ -6877,6 +6937,7 @@ extern const struct ar_struct_desc ar_shape_cost_basis_desc;
 extern const struct ar_struct_desc ar_shape_rate_limit_desc;
 extern const struct ar_struct_desc ar_shape_isolation_desc;
 extern const struct ar_struct_desc ar_shape_model_policy_desc;
+extern const struct ar_struct_desc ar_shape_create_policy_desc;
 extern const struct ar_struct_desc ar_shape_job_counts_desc;
 extern const struct ar_struct_desc ar_shape_channel_gap_desc;
 extern const struct ar_struct_desc ar_shape_requesting_peer_desc;
@@ -6891,7 +6952,6 @@ extern const struct ar_struct_desc ar_shape_workspace_skill_desc;
 extern const struct ar_struct_desc ar_shape_workspace_agent_desc;
 extern const struct ar_struct_desc ar_shape_worker_record_desc;
 extern const struct ar_struct_desc ar_shape_worker_observed_desc;
-extern const struct ar_struct_desc ar_shape_create_policy_desc;
 extern const struct ar_struct_desc ar_shape_schedule_start_desc;
 extern const struct ar_struct_desc ar_shape_schedule_record_desc;
 extern const struct ar_struct_desc ar_shape_schedule_run_desc;

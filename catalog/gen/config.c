@@ -370,6 +370,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "workspaces.dir", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_WORKSPACES_DIR", false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, workspaces.dir),
 	  "Directory in which folders of workspaces are made for callers that name none, mode 0700; not in the data directory. On a cluster it must be the same file system on all nodes. If it is empty, the server has no workspaces." },
+	{ "workspaces.default", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "none", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, workspaces.default_),
+	  "Workspace of new sessions that name none: {tenant} is one for all such sessions of a tenant, {tenant}/{session} one for each session; none gives them none. Its folder is made below workspaces.dir. Not with a database server (store)." },
 	{ "workspaces.checkpoints", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "100", NULL, false, false, false, 0, 1000, NULL, false, false,
 	  offsetof(struct ar_config, workspaces.checkpoints),
 	  "Checkpoints kept per session: states of the files of its workspace at the start and the end of turns; 0 makes none." },
@@ -463,6 +466,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "sandbox.without", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, sandbox.without),
 	  "Kernel mechanisms that are treated as absent, separated by commas; shows how a host without them behaves." },
+	{ "task.progress_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "10000", NULL, false, false, false, 0, 86400000, NULL, false, false,
+	  offsetof(struct ar_config, task.progress_ms),
+	  "Shortest time between two task.progress facts of a run that the runtime executes; 0 records none." },
 	{ "turn.inactivity_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "0", NULL, false, false, false, 0, 31536000000, NULL, false, false,
 	  offsetof(struct ar_config, turn.inactivity_ms),
 	  "Longest time without progress of a turn that waits for nobody; 0 sets no limit." },
@@ -506,7 +512,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 159;
+const size_t ar_config_key_count = 161;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

@@ -60,6 +60,7 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 	case AR_IN_BUDGET_DUE:
 	case AR_IN_SILENCE_DUE:
 	case AR_IN_TASK_DUE:
+	case AR_IN_JOB_DUE:
 		n.subject = in->due;
 		break;
 	case AR_IN_CHANNEL_FOLLOWED:
@@ -124,6 +125,7 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 	case AR_IN_BUDGET_DUE:
 	case AR_IN_SILENCE_DUE:
 	case AR_IN_TASK_DUE:
+	case AR_IN_JOB_DUE:
 		in->due = n->subject;
 		break;
 	case AR_IN_CHANNEL_FOLLOWED:

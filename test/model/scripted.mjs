@@ -27,6 +27,7 @@
 //   [[cut N]] drops the connection after N chunks       [[hang]] never answers   [[hang-after N]] falls silent after N chunks
 //   [[endless]] keep-alives without end before the first word
 //   [[error-in-stream]]  [[garbage]] a chunk that is no JSON   [[text]] an HTML page with status 200
+//   [[fail-turns N directive]] the same for all calls of the first N turns that say this text
 //   [[fail-times N directive]] the first N calls of a turn (header X-AR-Turn) do what the directive says, the others succeed
 //
 // Asked for the summary of a conversation (compaction) it answers "Summary: they talked."; the last [[summary directive]] in that
@@ -81,6 +82,12 @@ class Script {
 	failFirst(calls) {
 		const [, times, rest] = /^(\d+)\s+([\s\S]+)$/.exec(this.value('fail-times') ?? '') ?? [];
 		if (times !== undefined && calls <= Number(times)) this.does = directivesOf(`[[${rest}]]`);
+	}
+
+	// The same for whole turns: `turns` are those that said this text, the newest last.
+	failTurns(turns, turn) {
+		const [, times, rest] = /^(\d+)\s+([\s\S]+)$/.exec(this.value('fail-turns') ?? '') ?? [];
+		if (times !== undefined && turns.indexOf(turn) < Number(times)) this.does = directivesOf(`[[${rest}]]`);
 	}
 
 	// A text in the pieces that it is streamed in.
@@ -187,10 +194,20 @@ async function sendStream(res, script, wire, entry) {
 	res.end();
 }
 
+const turnsByText = new Map(); // text -> turns that said it, oldest first
+
+function turnsSaying(text, turn) {
+	const turns = turnsByText.get(text) ?? [];
+	if (!turns.includes(turn)) turns.push(turn);
+	turnsByText.set(text, turns);
+	return turns;
+}
+
 async function complete(req, res, asked, entry, calls) {
 	const { Wire } = asked;
 	const script = new Script(asked, entry.n);
 	script.failFirst(calls);
+	if (script.has('fail-turns')) script.failTurns(turnsSaying(asked.text, entry.turn), entry.turn);
 	const wire = new Wire(script, entry.n, asked.model ?? 'scripted');
 	if (Wire.idHeader) res.setHeader(Wire.idHeader, `req_${entry.n}`);
 	if (script.has('limits')) for (const [name, value] of Object.entries(Wire.limits)) res.setHeader(name, value);

@@ -45,6 +45,8 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_WAIT_SUBAGENTS] = ar_query_wait_subagents,
 	[AR_CMD_GET_SCHEDULE] = ar_query_get_schedule,
 	[AR_CMD_LIST_SCHEDULES] = ar_query_list_schedules,
+	[AR_CMD_GET_JOB] = ar_query_get_job,
+	[AR_CMD_LIST_JOBS] = ar_query_list_jobs,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,

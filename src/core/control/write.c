@@ -1,6 +1,7 @@
 /* A write: which session it is for, what makes a repeat of it the same write, and its answer. */
 #include "audit/trail.h"
 #include "control_priv.h"
+#include "job/job.h"
 #include "schedule/schedule.h"
 #include "tenant.h"
 #include "webhook/control_webhook.h"
@@ -99,7 +100,7 @@ static enum ar_status session_key_of_session(const struct ar_target_desc *how AR
 static enum ar_status session_key_of_any(const struct ar_target_desc *how AR_UNUSED, struct ar_str id,
 					 struct target *t, struct ar_error *err)
 {
-	t->session_key = ar_id_session_key(id);
+	t->session_key = ar_id_owner(id);
 	if (!ar_str_absent(t->session_key))
 		return AR_OK;
 	return ar_refuse(err, AR_ERR_INVALID_SCOPE, "name the sessionId; the turn's id does not contain it");
@@ -173,6 +174,15 @@ static enum ar_status session_key_of_subagent(const struct ar_target_desc *how, 
 			 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
 }
 
+static enum ar_status session_key_of_job(const struct ar_target_desc *how, struct ar_str id, struct target *t,
+					 struct ar_error *err)
+{
+	t->session_key = ar_id_owner(id);
+	if (!ar_str_absent(t->session_key))
+		return AR_OK;
+	return ar_refuse(err, how->error, "there is no job '%.*s'", AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
+}
+
 typedef enum ar_status session_key_fn(const struct ar_target_desc *how, struct ar_str id, struct target *t,
 				      struct ar_error *err);
 
@@ -181,7 +191,7 @@ static session_key_fn *const session_key_by_target[] = {
 	[AR_TARGET_ACTION] = session_key_of_action,	[AR_TARGET_PROCESS] = session_key_of_process,
 	[AR_TARGET_TASK] = session_key_of_task,		[AR_TARGET_WORKSPACE] = session_key_of_workspace,
 	[AR_TARGET_WORKER] = session_key_of_worker,	[AR_TARGET_SUBAGENT] = session_key_of_subagent,
-	[AR_TARGET_SCHEDULE] = session_key_of_schedule,
+	[AR_TARGET_SCHEDULE] = session_key_of_schedule, [AR_TARGET_JOB] = session_key_of_job,
 };
 
 /* The first member that is there; where any of several will do, the first that says
@@ -191,7 +201,7 @@ static struct ar_str naming_id(const struct ar_call *c, const struct ar_target_d
 	for (size_t i = 0; i < how->count; i++) {
 		struct ar_str id = text_at(c, how->at[i]);
 
-		if (!ar_str_absent(how->kind == AR_TARGET_ANY ? ar_id_session_key(id) : id))
+		if (!ar_str_absent(how->kind == AR_TARGET_ANY ? ar_id_owner(id) : id))
 			return id;
 	}
 	return AR_STR_NONE;
@@ -441,6 +451,37 @@ static enum ar_status target_redeliver_webhook(struct ar_call *c, struct target 
 
 	t->session_key = ar_control_home(c->who, &c->arena);
 	return ar_webhook_check(c, in->name, err);
+}
+
+/* That of its task, of its own id, the one that is named, or a new one. */
+static enum ar_status target_create_job(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	const struct ar_cmd_create_job_in *in = c->input;
+	struct ar_str id = !ar_str_absent(in->session_id) ? in->session_id
+			   : ar_str_absent(in->task_id)	  ? in->job_id
+							  : in->task_id;
+
+	if (check_one_key(in->job_id, in->idempotency_key, "jobId", err) != AR_OK)
+		return AR_E_REFUSED;
+	set_key(c, t, "key", in->idempotency_key);
+	set_key(c, t, "job", in->job_id);
+	if (ar_str_absent(id)) {
+		mint(c, t);
+		return AR_OK;
+	}
+	t->session_key = ar_id_owner(id);
+	if (ar_str_absent(t->session_key))
+		return ar_refuse(err, AR_ERR_SESSION_NOT_FOUND, "there is no session of '%.*s'",
+				 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
+	if (!ar_str_absent(in->job_id) &&
+	    (!ar_str_absent(ar_id_session_key(in->job_id)) ||
+	     !ar_str_eq(ar_id_owner(in->job_id), t->session_key) || in->job_id.len > AR_JOB_ID_MAX ||
+	     !ar_id_acceptable(in->job_id) || !ar_str_starts(in->job_id, AR_STR("job_"))))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "a custom job id is job_%.*s_ and a name that is not a number, at most %d "
+				 "characters",
+				 AR_STR_ARG(t->session_key), AR_JOB_ID_MAX);
+	return AR_OK;
 }
 
 typedef enum ar_status target_fn(struct ar_call *c, struct target *t, struct ar_error *err);

@@ -119,6 +119,20 @@ static void add_action_rows(struct ar_live *l)
 	c->append.action_count = n;
 }
 
+/* And for items of jobs. */
+static void add_item_rows(struct ar_live *l)
+{
+	struct ar_commit *c = &l->commit;
+	const struct ar_decision *d = &c->decision;
+	struct ar_store_item_row *rows;
+
+	if (l->state.jobs.count == 0)
+		return;
+	rows = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*rows));
+	c->append.items = rows;
+	c->append.item_count = ar_index_items(&l->state, d->events, d->event_count, &c->arena, rows);
+}
+
 static void add_contents(struct ar_commit *c)
 {
 	const struct ar_decision *d = &c->decision;
@@ -181,6 +195,7 @@ static void prepare(struct ar_live *l)
 		add_session_row(l);
 		add_task_rows(l);
 		add_action_rows(l);
+		add_item_rows(l);
 		add_contents(c);
 		add_closed_steps(l);
 		add_snapshot(l);

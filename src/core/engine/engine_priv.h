@@ -180,6 +180,8 @@ void ar_live_begin(struct ar_live *l); /* a session that does not exist yet */
 
 /* pump.c */
 void ar_live_pump(struct ar_live *l);
+void ar_live_decide(struct ar_live *l,
+		    struct ar_engine_request *r); /* an input for which everything was read */
 void ar_inbox_push(struct ar_live *l,
 		   struct ar_engine_request *r); /* from inside: never refused as overloaded */
 void ar_request_finish(struct ar_engine_request *r, enum ar_status status);

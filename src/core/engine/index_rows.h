@@ -21,4 +21,9 @@ size_t ar_index_tasks(const struct ar_session *s, const struct ar_event *events,
 size_t ar_index_actions(const struct ar_session *s, const struct ar_event *events, size_t count,
 			struct ar_arena *a, struct ar_store_action_row *rows);
 
+/* One row per item of a job that a fact of these is about, as the newest of them says; `rows` has room for
+ * `count`. Returns how many. */
+size_t ar_index_items(const struct ar_session *s, const struct ar_event *events, size_t count,
+		      struct ar_arena *a, struct ar_store_item_row *rows);
+
 #endif

@@ -26,6 +26,7 @@
 #include "schedule/due.h"
 #include "fault.h"
 #include "funnel.h"
+#include "job/fetch.h"
 #include "storage.h"
 #include "send/send_run.h"
 
@@ -157,11 +158,8 @@ static void contradict(struct ar_live *l, struct ar_engine_request *r)
 
 static void decide(struct ar_live *l, struct ar_engine_request *r)
 {
-	ar_usec skew;
 	struct ar_engine *e = l->engine;
-	struct ar_commit *c = &l->commit;
 	const struct ar_receipt_cache_entry *known = r->has_receipt ? ar_receipts_find(e, &r->receipt) : NULL;
-	enum ar_status rc;
 
 	if (is_foreign(l, r->input.tenant)) {
 		ar_request_refuse(r, AR_ERR_SESSION_NOT_FOUND, AR_NO_SESSION);
@@ -171,6 +169,17 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 		ar_request_repeat(r, &known->input, ar_str_from(known->reply));
 		return;
 	}
+	if (!ar_fetch_hold(l, r))
+		ar_live_decide(l, r);
+}
+
+void ar_live_decide(struct ar_live *l, struct ar_engine_request *r)
+{
+	struct ar_engine *e = l->engine;
+	struct ar_commit *c = &l->commit;
+	enum ar_status rc;
+	ar_usec skew;
+
 	rc = e->o.redact_inputs ? ar_funnel_command(e, r, &c->arena) : AR_OK;
 	if (rc != AR_OK) {
 		ar_request_finish(r, rc);

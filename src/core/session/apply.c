@@ -537,6 +537,15 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_SCHEDULE_MISSED] = ar_apply_schedule_missed,
 	[AR_EV_SCHEDULE_RUN_CHANGED] = ar_apply_schedule_run_changed,
 	[AR_EV_SCHEDULE_ENDED] = ar_apply_schedule_ended,
+	[AR_EV_JOB_CREATED] = ar_apply_job_created,
+	[AR_EV_JOB_STARTED] = ar_apply_job_started,
+	[AR_EV_JOB_PROGRESS] = ar_apply_job_progress,
+	[AR_EV_JOB_ITEM_STARTED] = ar_apply_job_item_started,
+	[AR_EV_JOB_ITEM_COMPLETED] = ar_apply_job_item_completed,
+	[AR_EV_JOB_ITEM_FAILED] = ar_apply_job_item_failed,
+	[AR_EV_JOB_COMPLETED] = ar_apply_job_completed,
+	[AR_EV_JOB_FAILED] = ar_apply_job_failed,
+	[AR_EV_JOB_CANCELLED] = ar_apply_job_cancelled,
 };
 
 enum ar_status ar_session_apply(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

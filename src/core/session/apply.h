@@ -80,6 +80,9 @@ struct ar_subagent_use {
 };
 void ar_apply_subagent_spent(struct ar_session *s, struct ar_str thread, struct ar_subagent_use use);
 
+ar_apply_fn ar_apply_job_created, ar_apply_job_started, ar_apply_job_progress, ar_apply_job_item_started,
+	ar_apply_job_item_completed, ar_apply_job_item_failed, ar_apply_job_completed, ar_apply_job_failed,
+	ar_apply_job_cancelled;
 ar_apply_fn ar_apply_task_updated, ar_apply_task_progress, ar_apply_dependency, ar_apply_task_archived;
 
 void ar_apply_process_status(struct ar_session *s, const struct ar_event *e); /* a run.status about one */

@@ -22,6 +22,7 @@
 #include "decide.h"
 #include "describe.h"
 #include "identity.h"
+#include "job/job.h"
 #include "schema.h"
 
 #include <string.h>
@@ -84,6 +85,8 @@ static ar_decide_fn *decision_for(const struct ar_input *in)
 		return ar_decide_schedule_due;
 	case AR_IN_SENT:
 		return ar_decide_sent;
+	case AR_IN_JOB_DUE:
+		return ar_decide_job_due;
 	}
 	return NULL;
 }
@@ -253,6 +256,7 @@ struct ar_str ar_decide_ref(struct ar_decision *d, struct ar_str bytes)
 struct ar_str ar_decide_text(const struct ar_decision *d, struct ar_str ref)
 {
 	const struct ar_hook_end *end = d->input->kind == AR_IN_HOOK_DONE ? d->input->hook_done : NULL;
+	const struct ar_job_read *read = d->input->read;
 	struct ar_str session_key;
 	struct ar_hash hash;
 
@@ -265,6 +269,10 @@ struct ar_str ar_decide_text(const struct ar_decision *d, struct ar_str ref)
 	for (size_t i = 0; end && i < end->text_count; i++) {
 		if (ar_str_eq(end->texts[i].ref, ref))
 			return end->texts[i].bytes;
+	}
+	for (size_t i = 0; read && i < read->text_count; i++) {
+		if (ar_str_eq(read->texts[i].ref, ref))
+			return read->texts[i].bytes;
 	}
 	return AR_STR_NONE;
 }

@@ -141,6 +141,19 @@ void ar_decide_attempt(struct ar_decision *d, struct ar_turn *turn, int trigger)
 void ar_decide_start(struct ar_decision *d, struct ar_turn *turn);
 void ar_decide_next(struct ar_decision *d, struct ar_thread *t); /* the next queued turn, or rest */
 
+/* A session that is made for something else than a turn: whether it may be, and then its facts, with a
+ * thread. `title`: when the policy has none. */
+AR_MUST_USE enum ar_status ar_decide_check_birth(const struct ar_decision *d,
+						 const struct ar_shape_create_policy *policy,
+						 struct ar_error *err);
+void ar_decide_birth(struct ar_decision *d, const struct ar_shape_create_policy *policy, struct ar_str title,
+		     struct ar_str source);
+
+/* Whether a turn of this session could have the options. */
+AR_MUST_USE enum ar_status ar_decide_check_options(struct ar_decision *d,
+						   const struct ar_shape_turn_options *options,
+						   struct ar_error *err);
+
 /* A turn that is to be submitted. */
 struct ar_new_turn {
 	const struct ar_cmd_submit_turn_in *in;
@@ -253,6 +266,6 @@ ar_decide_fn ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_
 	ar_decide_repair, ar_decide_budget_due, ar_decide_action_due, ar_decide_tool_asked,
 	ar_decide_process_ready, ar_decide_process_told, ar_decide_process_over, ar_decide_silence_due,
 	ar_decide_channel_followed, ar_decide_channel_gone, ar_decide_task_due, ar_decide_access,
-	ar_decide_worker_changed, ar_decide_sent, ar_decide_schedule_due;
+	ar_decide_worker_changed, ar_decide_sent, ar_decide_schedule_due, ar_decide_job_due;
 
 #endif

@@ -10,6 +10,7 @@
 #include "tool.h"
 #include "worker.h"
 
+struct ar_job_read; /* job/job.h */
 struct ar_policy;
 struct ar_zone; /* src/cron */
 struct ar_workspace_folder; /* workspace/workspace.h */
@@ -39,6 +40,7 @@ enum ar_input_kind {
 	AR_IN_WORKER, /* the worker of the session was connected, went silent, was lost, is drained */
 	AR_IN_SENT, /* another session answered a command that was sent to it */
 	AR_IN_SCHEDULE_DUE, /* a time of a schedule has come */
+	AR_IN_JOB_DUE, /* the time of a job is over, or more of its items may begin */
 };
 
 /* Output bytes of a step, in order: which kind, which of several, how many. */
@@ -215,6 +217,7 @@ struct ar_input {
 	bool is_zone_unknown;
 	/* The worker that has the session's workspace, as it is now; state 0: none, or not known */
 	struct ar_worker_status worker;
+	const struct ar_job_read *read; /* what ar_job_needs() asked for; NULL: nothing */
 	struct ar_tenant_usage usage; /* of that tenant, or of the one whose session it is */
 	union { /* by kind */
 		struct ar_input_command command;

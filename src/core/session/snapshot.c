@@ -14,44 +14,13 @@
 #include "artifact/artifact.h"
 #include "checkpoint/checkpoints.h"
 #include "channel/channel.h"
+#include "job/snapshot_job.h"
 #include "webhook/webhook.h"
 #include "session.h"
 #include "subagent/subagents.h"
 #include "task/blocks.h"
 
 #include <string.h>
-
-/* Where the member is, which must have this type. */
-#define AT_TYPE(T, m, type) \
-	(offsetof(struct T, m) + 0 * sizeof(char[_Generic(((struct T *)NULL)->m, type : 1, default : -1)]))
-#define MEMBER(T, m, k, type, shape) \
-	{ \
-		.name = #m, .kind = AR_F_##k, .max = UINT32_MAX, .offset = AT_TYPE(T, m, type), .of = shape \
-	}
-#define STR(T, m) MEMBER(T, m, STRING, struct ar_str, NULL)
-#define RAW(T, m) MEMBER(T, m, JSON, struct ar_str, NULL)
-#define TEXTS(T, m) MEMBER(T, m, TEXTS, struct ar_texts, NULL)
-/* Stored as the JSON of its shape. */
-#define OBJECT(T, m, shape) MEMBER(T, m, OBJECT, const struct ar_shape_##shape *, &ar_shape_##shape##_desc)
-#define ITEMS(T, m, shape) MEMBER(T, m, ARRAY, struct ar_shape_##shape##_list, &ar_shape_##shape##_desc)
-#define INT(T, m) \
-	{ \
-		.name = #m, .kind = AR_F_INT, .required = true, .offset = offsetof(struct T, m) \
-	}
-/* Absent in what an older version stored: a struct with a flag. A plain number in its place
- * would take its neighbour for the flag. */
-#define OPT(T, m) MEMBER(T, m, INT, struct ar_opt_int, NULL)
-#define OPT_NUM(T, m) MEMBER(T, m, NUM, struct ar_opt_num, NULL)
-#define OPT_FLAG(T, m) MEMBER(T, m, BOOL, struct ar_opt_bool, NULL)
-#define FLAG(T, m) \
-	{ \
-		.name = #m, .kind = AR_F_BOOL, .required = true, .offset = offsetof(struct T, m) \
-	}
-#define TIME(T, m) MEMBER(T, m, TIME, ar_usec, NULL)
-/* Of one quota. */
-#define MARK(T, quota) \
-	OPT(T, budget.marks[quota].limit), OPT(T, budget.marks[quota].warned), \
-		OPT(T, budget.marks[quota].blocked)
 
 static const struct ar_field_desc context_fields[] = {
 	INT(ar_context_entry, role),
@@ -461,6 +430,7 @@ static const struct ar_field_desc session_fields[] = {
 	OPT(ar_session, counters.channel),
 	OPT(ar_session, counters.checkpoint),
 	OPT(ar_session, counters.subagent),
+	OPT(ar_session, counters.job),
 	OPT(ar_session, declared_count),
 	OPT(ar_session, artifacts_left),
 	OPT(ar_session, day.number),
@@ -589,8 +559,14 @@ static const struct kind channel = KIND_WITH_PARTS(ar_channel, channel);
 
 static const struct part webhook_parts[] = { PART(ar_webhook, failures, LIST, &webhook_failure) };
 static const struct kind webhook = KIND_WITH_PARTS(ar_webhook, webhook);
+static const struct kind job_item = KIND(ar_job_item, job_item_fields);
+static const struct kind job_ahead = KIND(ar_job_ahead, job_ahead_fields);
+static const struct part job_parts[] = { PART(ar_job, running, LIST, &job_item),
+					 PART(ar_job, ahead, FILLED_LIST, &job_ahead) };
+static const struct kind job = KIND_WITH_PARTS(ar_job, job);
 
 static const struct part session_parts[] = {
+	PART(ar_session, jobs, FILLED_LIST, &job),
 	PART(ar_session, spent, INSIDE, &spent),
 	PART(ar_session, throttles, LIST, &throttle),
 	PART(ar_session, threads, LIST, &thread),

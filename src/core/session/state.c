@@ -2,6 +2,7 @@
 #include "checkpoint/checkpoints.h"
 #include "workspace/isolation.h"
 #include "auth.h"
+#include "job/job.h"
 #include "state.h"
 
 struct ar_thread *ar_session_thread(const struct ar_session *s, struct ar_str id)
@@ -195,6 +196,8 @@ bool ar_session_is_active(const struct ar_session *s)
 		    (ar_task_open_run(task) || task->sheet->retry_at || task->sheet->start))
 			return true;
 	}
+	if (ar_session_has_open_jobs(s))
+		return true;
 	for (size_t i = 0; i < s->processes.count; i++) {
 		if (((const struct ar_process_record *)s->processes.at[i])->status == AR_PROCESS_RUNNING)
 			return true;

@@ -107,7 +107,7 @@ struct ar_thread {
 /* Last number handed out per kind of id. */
 struct ar_counters {
 	int64_t thread, turn, task, run, step, request, action;
-	struct ar_opt_int process, channel, checkpoint, subagent;
+	struct ar_opt_int process, channel, checkpoint, subagent, job;
 };
 
 struct ar_totals {
@@ -175,6 +175,7 @@ struct ar_session {
 	struct ar_shape_schedule_run_list schedule_runs; /* that have not ended, and the newest that have */
 	const struct ar_shape_worker_observed
 		*worker; /* how it last found its worker; NULL: nothing waited */
+	struct ar_vec jobs; /* struct ar_job (job/), oldest first */
 };
 
 /* ---- reading ---- */

@@ -1187,14 +1187,15 @@ export interface ListSubagentsResult {
 /**
  * Create a batch or background job; it starts at once unless start is false.
  * At least one of: instruction, instructionRef.
+ * At least one of: inputRefs, input.
  */
 export interface CreateJobInput {
   /** What to do with each item. */
   instruction?: string;
   /** Where the instruction is stored. */
   instructionRef?: string;
-  /** Refs of the items. */
-  inputRefs: string[];
+  /** Refs of contents of the session: items, or lists of them. */
+  inputRefs?: string[];
   /** Id for the job, chosen by the caller. */
   jobId?: string;
   /** Task it works for. */
@@ -1209,12 +1210,26 @@ export interface CreateJobInput {
   start?: boolean;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
+  /** Session that the job is to be in; without it and without a task the job gets one of its own. */
+  sessionId?: string;
+  /** The new session; the sessions of the items get the same workspace. */
+  createPolicy?: CreatePolicy;
+  /** The items themselves, as text. */
+  input?: string;
+  /** What a content is: one item, a line each, a JSON array, a table with a header. Without it: lines for input, item for inputRefs. */
+  inputFormat?: "item" | "lines" | "json" | "csv";
+  /** Schema of the results, instead of outputSchemaRef. */
+  outputSchema?: Record<string, unknown>;
+  /** Options of the turns that work on the items. */
+  options?: TurnOptions;
 }
 
 /** Answer of create_job. */
 export interface CreateJobResult {
   /** The job. */
   jobId: string;
+  /** Its session. */
+  sessionId: string;
   /** pending until it starts. */
   status: "pending" | "running";
   /** Number of items. */
@@ -1266,6 +1281,40 @@ export interface GetJobResult {
   jobId: string;
   /** Its status. */
   status: string;
+  /** Its session. */
+  sessionId: string;
+  /** Task it works for. */
+  taskId?: string;
+  /** Where the instruction is stored. */
+  instructionRef: string;
+  /** Refs of the items, or of lists of them. */
+  inputRefs: string[];
+  /** Schema of the results. */
+  outputSchemaRef?: string;
+  /** Longest run in milliseconds, 0 for no limit. */
+  maxRuntime: number;
+  /** Most items at once. */
+  concurrency: number;
+  /** Number of items. */
+  itemCount: number;
+  /** Next item to start; may be empty. */
+  itemCursor: string;
+  /** Threads that work on it now. */
+  assignedThreadIds: string[];
+  /** Tokens that its items used so far. */
+  usage?: Usage;
+  /** What its items cost so far; absent: not known of all of them. */
+  cost?: string;
+  /** When it was made. */
+  createdAt: string;
+  /** When it began to run. */
+  startedAt?: string;
+  /** When it ended. */
+  endedAt?: string;
+  /** Why it failed. */
+  error?: Failure;
+  /** Why it was cancelled. */
+  reason?: string;
   /** Items by state. */
   counts: JobCounts;
   /** Items of this window. */
@@ -3135,27 +3184,23 @@ export interface CommandMethods {
   /**
    * Create a batch or background job; it starts at once unless start is false.
    * The same id or key returns the same job.
-   * Fails with: invalid_input, task_not_found, id_conflict.
-   * Not built yet: answers `unavailable`.
+   * Fails with: invalid_input, task_not_found, id_conflict, session_not_found, workspace_not_found, workspace_archived, policy_denied.
    */
   createJob(input: CreateJobInput, options?: CallOptions): Promise<CreateJobResult>;
   /**
    * List the jobs of a session, thread or task.
    * Fails with: scope_not_found.
-   * Not built yet: answers `unavailable`.
    */
   listJobs(input: ListJobsInput, options?: CallOptions): Promise<ListJobsResult>;
   /**
    * Read one job with a window of its items.
    * Fails with: job_not_found.
-   * Not built yet: answers `unavailable`.
    */
   getJob(input: GetJobInput, options?: CallOptions): Promise<GetJobResult>;
   /**
    * Cancel a job; results of finished items stay.
    * A repeat returns the current state.
    * Fails with: job_not_found, already_terminal.
-   * Not built yet: answers `unavailable`.
    */
   cancelJob(input: CancelJobInput, options?: CallOptions): Promise<CancelJobResult>;
   /**
@@ -3250,28 +3295,24 @@ export interface CommandMethods {
    * Start a pending job.
    * A repeat does nothing.
    * Fails with: job_not_found, already_started.
-   * Not built yet: answers `unavailable`.
    */
   startJob(input: StartJobInput, options?: CallOptions): Promise<StartJobResult>;
   /**
    * Try a failed item of a job again.
    * The same key adds no event; a completed item gets no second output.
-   * Fails with: item_not_failed, not_retryable, job_cancelled.
-   * Not built yet: answers `unavailable`.
+   * Fails with: job_not_found, conflict, item_not_failed, not_retryable, job_cancelled.
    */
   retryJobItem(input: RetryJobItemInput, options?: CallOptions): Promise<RetryJobItemResult>;
   /**
    * Give an item of a job to a thread.
    * The same thread again does nothing.
-   * Fails with: item_not_pending.
-   * Not built yet: answers `unavailable`.
+   * Fails with: job_not_found, conflict, thread_not_found, item_not_pending.
    */
   assignJobItem(input: AssignJobItemInput, options?: CallOptions): Promise<AssignJobItemResult>;
   /**
    * Report the result of an item.
    * The same result again does nothing.
-   * Fails with: item_not_running, schema_mismatch.
-   * Not built yet: answers `unavailable`.
+   * Fails with: job_not_found, item_not_running, schema_mismatch.
    */
   reportJobItem(input: ReportJobItemInput, options?: CallOptions): Promise<ReportJobItemResult>;
   /**

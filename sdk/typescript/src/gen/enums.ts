@@ -804,6 +804,10 @@ export interface JobSummary {
   status: string;
   /** Items by state. */
   counts?: JobCounts;
+  /** Number of items. */
+  itemCount?: number;
+  /** When it was made. */
+  createdAt?: string;
   [extra: string]: unknown;
 }
 
@@ -821,6 +825,16 @@ export interface JobItem {
   outputRef?: string;
   /** Why the latest attempt failed. */
   lastError?: Failure;
+  /** Its place in the job, from 0. */
+  number?: number;
+  /** Of a failed item: whether another attempt may help. */
+  retryable?: boolean;
+  /** Session that works on it. */
+  sessionId?: string;
+  /** Turn of the latest attempt. */
+  turnId?: string;
+  /** List that holds its input. */
+  inputRef?: string;
   [extra: string]: unknown;
 }
 

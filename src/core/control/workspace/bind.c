@@ -8,11 +8,14 @@
 static struct ar_str named_workspace(const struct ar_call *c)
 {
 	const struct ar_cmd_submit_turn_in *turn = c->input;
+	const struct ar_cmd_create_job_in *job = c->input;
 
 	if (c->command == AR_CMD_CREATE_SESSION)
 		return ((const struct ar_cmd_create_session_in *)c->input)->workspace_id;
 	if (c->command == AR_CMD_SUBMIT_TURN && turn->create_policy)
 		return turn->create_policy->workspace_id;
+	if (c->command == AR_CMD_CREATE_JOB && job->create_policy)
+		return job->create_policy->workspace_id;
 	return AR_STR_NONE;
 }
 
@@ -44,9 +47,13 @@ struct own_folder {
 static int isolation_of(const struct ar_call *c, const struct ar_shape_workspace_record *record)
 {
 	const struct ar_cmd_submit_turn_in *turn = c->input;
-	int wanted = c->command == AR_CMD_CREATE_SESSION
-			     ? ((const struct ar_cmd_create_session_in *)c->input)->isolation
-			     : turn->create_policy->isolation;
+	int wanted;
+
+	if (c->command == AR_CMD_CREATE_JOB)
+		return AR_WORKSPACE_ISOLATION_SHARED; /* nothing works in the session of a job itself */
+	wanted = c->command == AR_CMD_CREATE_SESSION
+			 ? ((const struct ar_cmd_create_session_in *)c->input)->isolation
+			 : turn->create_policy->isolation;
 
 	return wanted ? wanted : record->isolation ? record->isolation : AR_WORKSPACE_ISOLATION_SHARED;
 }

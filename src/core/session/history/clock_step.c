@@ -4,6 +4,7 @@
  * and the times that follow belong to one clock again. Pure. */
 #include "apply.h"
 #include "decide.h"
+#include "job/job.h"
 
 #define CODE "clock_stepped"
 #define MILLISECOND 1000
@@ -47,6 +48,14 @@ static void move_task(struct ar_task *task, ar_usec step)
 		task->sheet->retry_at += step;
 }
 
+static void move_job(struct ar_job *job, ar_usec step)
+{
+	if (job->status != AR_JOB_RUNNING)
+		return;
+	job->started += step;
+	job->progressed += step;
+}
+
 enum ar_status ar_apply_runtime_warning(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_runtime_warning *p = PAYLOAD(e, runtime_warning);
@@ -64,5 +73,7 @@ enum ar_status ar_apply_runtime_warning(struct ar_session *s, const struct ar_ev
 	}
 	for (size_t i = 0; i < s->declared.count; i++)
 		move_task(s->declared.at[i], ms * MILLISECOND);
+	for (size_t i = 0; i < s->jobs.count; i++)
+		move_job(s->jobs.at[i], ms * MILLISECOND);
 	return AR_OK;
 }

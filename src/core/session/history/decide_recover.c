@@ -7,6 +7,7 @@
 #include "context/context.h"
 #include "limits/budget.h"
 #include "hook/hooks.h"
+#include "job/job.h"
 #include "process/record.h"
 #include "report/report.h"
 #include "subagent/subagents.h"
@@ -270,6 +271,7 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 	ar_task_recover(d);
 	ar_reports_recover(d);
 	ar_schedule_recover(d);
+	ar_jobs_recover(d);
 	for (size_t i = 0; i < d->session->threads.count; i++) {
 		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);
 

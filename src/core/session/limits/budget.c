@@ -122,7 +122,7 @@ int64_t ar_budget_session_left(const struct ar_decision *d, const struct ar_turn
 /* Whether the budget of the turn's task is what counts. */
 static bool is_of_task(const struct ar_decision *d, const struct ar_turn *turn, const struct ar_quota_name *q)
 {
-	int64_t own = q->is_session ? 0 : own_limit(turn, q->quota);
+	int64_t own = q->is_session ? 0 : ar_budget_amount(ar_turn_options(turn)->budget, q->quota);
 
 	return own > 0 && base_of(d, turn, q) == own && ar_task_executed_by(d, turn);
 }

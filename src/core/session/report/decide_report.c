@@ -1,5 +1,6 @@
 /* See report.h. */
 #include "describe.h"
+#include "job/job.h"
 #include "limits/money.h"
 #include "report/report.h"
 #include "schedule/schedule.h"
@@ -75,6 +76,8 @@ enum ar_status ar_decide_sent(struct ar_decision *d, struct ar_error *err AR_UNU
 		ar_schedule_sent(d);
 	if (turn && !ar_str_absent(turn->outcome) && !ar_str_absent(turn->report_to))
 		reported(d, turn);
+	else if (ar_str_starts(d->input->sent->subject, AR_STR("job_")))
+		ar_job_sent(d);
 	return AR_OK;
 }
 
@@ -84,8 +87,8 @@ static const struct {
 	const char *prefix; /* of the id that is reported to */
 	ar_report_fn *decide;
 } kinds[] = {
-	{ NULL, NULL },
 	{ AR_SCHEDULE_PREFIX "_", ar_schedule_report_turn },
+	{ "job_", ar_job_report_turn },
 };
 
 enum ar_status ar_decide_report_turn(struct ar_decision *d, struct ar_error *err)
@@ -96,7 +99,7 @@ enum ar_status ar_decide_report_turn(struct ar_decision *d, struct ar_error *err
 		return ar_refuse(err, AR_ERR_NOT_AUTHORIZED,
 				 "report_turn is sent by sessions, not by callers");
 	for (size_t i = 0; i < AR_ARRAY_LEN(kinds); i++) {
-		if (!kinds[i].prefix || !ar_str_starts(in->to, ar_str_from(kinds[i].prefix)))
+		if (!ar_str_starts(in->to, ar_str_from(kinds[i].prefix)))
 			continue;
 		if (kinds[i].decide(d, in, err) != AR_OK)
 			return AR_E_REFUSED;

@@ -425,6 +425,34 @@ static void create_from_policy(struct ar_decision *d, const struct ar_cmd_submit
 	create_session(d, &b);
 }
 
+enum ar_status ar_decide_check_birth(const struct ar_decision *d, const struct ar_shape_create_policy *policy,
+				     struct ar_error *err)
+{
+	if (policy && ar_decide_check_binding(d, policy->workspace_id, err) != AR_OK)
+		return AR_E_REFUSED;
+	return check_tenant(d, err);
+}
+
+void ar_decide_birth(struct ar_decision *d, const struct ar_shape_create_policy *policy, struct ar_str title,
+		     struct ar_str source)
+{
+	struct birth b = { .source = source };
+
+	if (policy)
+		b = (struct birth){ policy->title, policy->workspace_id, policy->account_ref, source,
+				    AR_STR_NONE };
+	if (ar_str_absent(b.title))
+		b.title = ar_str_utf8_prefix(title, TITLE_MAX);
+	create_session(d, &b);
+	start_thread(d);
+}
+
+enum ar_status ar_decide_check_options(struct ar_decision *d, const struct ar_shape_turn_options *options,
+				       struct ar_error *err)
+{
+	return check_options(d, options, err);
+}
+
 /* A session that is there keeps the workspace that it has. */
 static enum ar_status check_workspace(const struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
 				      struct ar_error *err)

@@ -1,0 +1,230 @@
+// Jobs: an instruction over many items, each worked on by a turn in a session of its own.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { call, ok, readLog, waitFor, world } from '../lib/runtime.mjs';
+
+const lines = (...items) => items.join('\n');
+const factsOf = async (rt, sessionId) => (await readLog(rt, sessionId)).map((f) => f.event);
+const jobFacts = async (rt, sessionId) => (await factsOf(rt, sessionId)).filter((e) => e.type.startsWith('job.'));
+const sum = (c) => c.pending + c.running + c.completed + c.failed + c.reported;
+
+/** All items of a job, page by page; no number twice, none left out. */
+async function allItems(rt, jobId, limit = 100) {
+	const items = [];
+	for (let cursor; ;) {
+		const page = await ok(rt, 'get_job', { jobId, limit, ...(cursor ? { cursor } : {}) });
+		items.push(...page.items);
+		if (!page.nextCursor) break;
+		cursor = page.nextCursor;
+	}
+	assert.deepEqual(items.map((i) => i.number), items.map((_, i) => i), 'no gap, no overlap');
+	return items;
+}
+
+async function ended(rt, jobId) {
+	return waitFor(async () => {
+		const job = await ok(rt, 'get_job', { jobId });
+		return job.status !== 'running' && job.status !== 'pending' && job;
+	}, 'the end of the job', 60000);
+}
+
+const settled = (rt, jobId) => waitFor(async () => {
+	const job = await ok(rt, 'get_job', { jobId });
+	return job.counts.pending + job.counts.running === 0 && job;
+}, 'no item at work', 60000);
+
+const COUNTS = (pending, running, completed, failed, reported = 0) => ({ pending, running, completed, failed, reported });
+
+/** What must hold in every log of a job: counts add up, one completed fact per item, one start before each end. */
+function checkLaws(facts, itemCount) {
+	const open = new Map();
+	const done = new Set();
+	const fold = { running: 0, completed: 0, failed: 0, reported: 0 };
+	for (const { type, jobItemId: item, payload } of facts) {
+		if (type === 'job.item.started') {
+			assert.equal(open.has(item), false, `${item} is not begun twice`);
+			open.set(item, payload.attemptCount);
+			if (payload.attemptCount > 1) fold.failed--;
+			fold.running++;
+		} else if (type === 'job.item.completed' || type === 'job.item.failed') {
+			assert.equal(open.get(item), payload.attemptCount, item);
+			open.delete(item);
+			fold.running--;
+			fold[type === 'job.item.failed' ? 'failed' : payload.status]++;
+			if (type === 'job.item.completed') assert.equal(done.has(item), false, `${item} has one output`);
+			if (type === 'job.item.completed') done.add(item);
+		} else if (payload.counts) {
+			assert.equal(sum(payload.counts), itemCount, `${type} adds up`);
+			assert.deepEqual(payload.counts, { pending: itemCount - fold.running - fold.completed - fold.failed - fold.reported, ...fold }, `${type} is the fold of the facts`);
+		}
+	}
+	return done;
+}
+
+async function outputOf(rt, item) {
+	const { content } = await ok(rt, 'read_output', { outputRef: item.outputRef });
+	return content;
+}
+
+test('JB-01 JB-10 JB-11 CP-45 CP-46 CP-47 OPEN-32 a job of five items: every member is there, before and after kill -9, and each item gets one output', async () => {
+	const w = await world();
+	const made = await ok(w.rt, 'create_job', { instruction: 'Say it.', input: lines('a', 'b', 'c', 'd', 'e'), start: false, maxRuntime: 600000, outputSchema: { type: 'object' }, concurrency: 2 });
+	assert.deepEqual([made.status, made.itemCount], ['pending', 5]);
+	const before = await ok(w.rt, 'get_job', { jobId: made.jobId });
+	assert.deepEqual([before.status, before.counts, before.items.map((i) => i.status)], ['pending', COUNTS(5, 0, 0, 0), Array(5).fill('pending')]);
+	for (const member of ['instructionRef', 'inputRefs', 'outputSchemaRef', 'maxRuntime', 'itemCount', 'itemCursor', 'assignedThreadIds', 'concurrency', 'sessionId']) assert.notEqual(before[member], undefined, member);
+	await w.rt.kill9();
+	w.rt = await w.again();
+	assert.deepEqual(await ok(w.rt, 'get_job', { jobId: made.jobId }), before, 'the same after kill -9');
+	assert.deepEqual((await jobFacts(w.rt, made.sessionId)).map((e) => e.type), ['job.created']);
+	assert.equal((await ok(w.rt, 'start_job', { jobId: made.jobId })).status, 'running');
+	const at = await ok(w.rt, 'create_job', { sessionId: made.sessionId, instruction: 'Say it.', input: lines('x', 'y') });
+	assert.equal(at.sessionId, made.sessionId);
+	const job = await ended(w.rt, at.jobId);
+	assert.deepEqual([job.status, job.counts], ['completed', COUNTS(0, 0, 2, 0)]);
+	assert.deepEqual(await Promise.all(job.items.map((i) => outputOf(w.rt, i))), ['You said: Say it.\n\nx', 'You said: Say it.\n\ny']);
+	const { jobs } = await ok(w.rt, 'list_jobs', { sessionId: made.sessionId });
+	assert.deepEqual(jobs.map((j) => [j.jobId, j.itemCount]), [[made.jobId, 5], [at.jobId, 2]]);
+	await settled(w.rt, made.jobId);
+	const facts = await jobFacts(w.rt, made.sessionId);
+	const mine = facts.filter((e) => e.jobId === made.jobId).map((e) => e.type);
+	assert.deepEqual([mine.filter((t) => t === 'job.started').length, mine.indexOf('job.started') < mine.indexOf('job.item.started')], [1, true]);
+	await w.rt.stop();
+});
+
+test('JB-03 JB-04 JB-13 JB-15 JB-16 AC-17 AN-44 one of five items fails: the others complete, the job goes on, and only that item is tried again', async () => {
+	const w = await world({ config: { 'model.max_attempts': 1 } });
+	const { jobId, sessionId } = await ok(w.rt, 'create_job', { instruction: 'Do it.', input: lines('a', 'b', '[[fail-turns 1 http 503]]c', 'd', 'e'), concurrency: 2 });
+	const job = await settled(w.rt, jobId);
+	assert.deepEqual([job.status, job.counts], ['running', COUNTS(0, 0, 4, 1)], 'not completed while an item may be tried again');
+	const bad = job.items[2];
+	assert.deepEqual([bad.status, bad.attemptCount, bad.retryable, bad.lastError.retryable], ['failed', 1, true, true], JSON.stringify(bad));
+	assert.ok(bad.assignedThreadId && bad.lastError.message);
+	await w.rt.kill9();
+	w.rt = await w.again();
+	assert.deepEqual((await ok(w.rt, 'get_job', { jobId })).items[2], bad, 'kept over kill -9');
+	const again = await ok(w.rt, 'retry_job_item', { jobId, jobItemId: bad.jobItemId, idempotencyKey: 'k1' });
+	assert.deepEqual(again, { jobItemId: bad.jobItemId, attemptCount: 2 });
+	assert.deepEqual(await ok(w.rt, 'retry_job_item', { jobId, jobItemId: bad.jobItemId, idempotencyKey: 'k1' }), again, 'the same key is the same retry');
+	const done = await ended(w.rt, jobId);
+	assert.deepEqual([done.status, done.counts], ['completed', COUNTS(0, 0, 5, 0)]);
+	assert.deepEqual(done.items.map((i) => i.attemptCount), [1, 1, 2, 1, 1]);
+	assert.equal(await outputOf(w.rt, done.items[2]), 'You said: Do it.\n\nc');
+	const facts = await jobFacts(w.rt, sessionId);
+	assert.equal(checkLaws(facts, 5).size, 5);
+	assert.equal(facts.filter((e) => e.type === 'job.item.failed').length, 1, 'the last error is in the log');
+	assert.equal(facts.find((e) => e.type === 'job.item.started' && e.payload.attemptCount === 2).jobItemId, bad.jobItemId);
+	const refused = await call(w.rt, 'retry_job_item', { jobId, jobItemId: bad.jobItemId });
+	assert.equal(refused.status, 409);
+	await w.rt.stop();
+});
+
+test('JB-05 JB-18 CP-48 OPEN-33 cancel at two of five: what is done stays, what runs ends as cancelled, what was not begun stays pending', async () => {
+	const w = await world();
+	const { jobId, sessionId } = await ok(w.rt, 'create_job', { instruction: 'Do it.', input: lines('a', 'b', '[[hang]]c', 'd', 'e'), concurrency: 1 });
+	await waitFor(async () => (await ok(w.rt, 'get_job', { jobId })).items[2].status === 'running', 'the third');
+	const hanging = (await ok(w.rt, 'get_job', { jobId })).items[2];
+	await waitFor(() => w.model.log(hanging.turnId).length > 0, 'its model call');
+	const reply = await ok(w.rt, 'cancel_job', { jobId, reason: 'enough' });
+	assert.deepEqual(reply, { jobId, status: 'cancelled', counts: COUNTS(2, 0, 2, 1) });
+	const job = await ok(w.rt, 'get_job', { jobId });
+	assert.deepEqual([job.status, job.reason, job.items.map((i) => i.status)], ['cancelled', 'enough', ['completed', 'completed', 'failed', 'pending', 'pending']]);
+	assert.equal(job.items[2].lastError.category, 'cancelled');
+	assert.equal(await outputOf(w.rt, job.items[1]), 'You said: Do it.\n\nb');
+	await waitFor(async () => (await factsOf(w.rt, hanging.sessionId)).some((e) => e.type === 'turn.reported'), 'the end of its turn');
+	const [end] = (await factsOf(w.rt, hanging.sessionId)).filter((e) => e.type === 'turn.failed');
+	assert.equal(end.payload.status, 'cancelled', 'its turn was interrupted');
+	assert.deepEqual(await ok(w.rt, 'cancel_job', { jobId, reason: 'again' }), reply, 'a repeat says the same');
+	assert.equal((await call(w.rt, 'retry_job_item', { jobId, jobItemId: job.items[2].jobItemId })).status, 409);
+	const facts = await jobFacts(w.rt, sessionId);
+	checkLaws(facts, 5);
+	assert.equal(facts.at(-1).type, 'job.cancelled', 'nothing of it starts later');
+	await w.rt.stop();
+});
+
+test('JB-07 JB-14 OPEN-33 an item that is assigned is reported by a worker, once, and must fit the schema', async () => {
+	const w = await world();
+	const { jobId, sessionId } = await ok(w.rt, 'create_job', { instruction: 'Do it.', input: lines('[[hang]]a', '[[say {"n":1}]]', '[[say {"n":2}]]'), concurrency: 1, outputSchema: { type: 'object', required: ['n'] } });
+	const { threads } = await ok(w.rt, 'get_session', { sessionId });
+	const threadId = threads[0].threadId;
+	const [first, , third] = (await ok(w.rt, 'get_job', { jobId })).items.map((i) => i.jobItemId);
+	assert.equal((await call(w.rt, 'assign_job_item', { jobId, jobItemId: first, threadId })).status, 409, 'it runs');
+	assert.equal((await call(w.rt, 'report_job_item', { jobId, jobItemId: third, result: { n: 3 } })).status, 409, 'it is pending');
+	assert.deepEqual(await ok(w.rt, 'assign_job_item', { jobId, jobItemId: third, threadId, worker: { kind: 'worker', id: 'w-1' } }), { jobItemId: third, assignedThreadId: threadId });
+	await ok(w.rt, 'assign_job_item', { jobId, jobItemId: third, threadId });
+	await w.rt.kill9();
+	w.rt = await w.again();
+	assert.equal((await call(w.rt, 'report_job_item', { jobId, jobItemId: third, result: { m: 3 } })).status, 400);
+	assert.deepEqual(await ok(w.rt, 'report_job_item', { jobId, jobItemId: third, result: { n: 3 } }), { jobItemId: third, status: 'reported' });
+	await ok(w.rt, 'report_job_item', { jobId, jobItemId: third, result: { n: 3 } });
+	assert.equal((await call(w.rt, 'report_job_item', { jobId, jobItemId: third, result: { n: 4 } })).status, 409, 'another result');
+	await ok(w.rt, 'report_job_item', { jobId, jobItemId: first, result: { n: 0 } });
+	const job = await ended(w.rt, jobId);
+	assert.deepEqual([job.status, job.counts, job.items.map((i) => i.status)], ['completed', COUNTS(0, 0, 1, 0, 2), ['reported', 'completed', 'reported']]);
+	assert.deepEqual(JSON.parse(await outputOf(w.rt, job.items[2])), { n: 3 });
+	checkLaws(await jobFacts(w.rt, sessionId), 3);
+	await w.rt.stop();
+});
+
+test('JB-17 JB-02 maxRuntime passes: the job failed, its items stay as they were, and none starts', async () => {
+	const w = await world();
+	const { jobId } = await ok(w.rt, 'create_job', { instruction: 'Do it.', input: lines('a', '[[hang]]b', 'c'), concurrency: 1, maxRuntime: 1500 });
+	const job = await ended(w.rt, jobId);
+	assert.deepEqual([job.status, job.error.category, job.counts], ['failed', 'timeout', COUNTS(1, 1, 1, 0)]);
+	assert.deepEqual(job.items.map((i) => i.status), ['completed', 'running', 'pending']);
+	await waitFor(async () => (await factsOf(w.rt, job.items[1].sessionId)).some((e) => e.type === 'turn.failed'), 'its turn is interrupted');
+	assert.deepEqual((await ok(w.rt, 'get_job', { jobId })).items.map((i) => i.status), ['completed', 'running', 'pending']);
+	await w.rt.stop();
+});
+
+test('JB-14 an answer that does not fit the schema is a failed item, and the right one completes', async () => {
+	const w = await world();
+	const { jobId } = await ok(w.rt, 'create_job', { instruction: 'Do it.', input: JSON.stringify(['[[say {"n":1}]]', { text: '[[say nothing]]' }]), inputFormat: 'json', outputSchema: { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } } });
+	const job = await settled(w.rt, jobId);
+	assert.deepEqual(job.items.map((i) => [i.status, i.lastError?.category]), [['completed', undefined], ['failed', 'schema_mismatch']]);
+	await w.rt.stop();
+});
+
+test('CP-45 a key or an id of the caller makes a repeat the same job; lists of three formats; what is no list is refused', async () => {
+	const w = await world();
+	const input = { instruction: 'Do it.', input: 'name,age\r\n"Ada ""A"", L",36\nBob,7\n', inputFormat: 'csv', idempotencyKey: 'once' };
+	const made = await ok(w.rt, 'create_job', input);
+	assert.deepEqual(await ok(w.rt, 'create_job', input), made);
+	const job = await ended(w.rt, made.jobId);
+	assert.deepEqual(await Promise.all(job.items.map((i) => outputOf(w.rt, i))), ['You said: Do it.\n\n{"name":"Ada \\"A\\", L","age":"36"}', 'You said: Do it.\n\n{"name":"Bob","age":"7"}']);
+	const { sessionId } = made;
+	const jobId = `job_${sessionId.slice(5)}_mine`;
+	const own = { sessionId, jobId, instruction: 'Do it.', input: 'a' };
+	assert.equal((await ok(w.rt, 'create_job', own)).jobId, jobId);
+	assert.equal((await ok(w.rt, 'create_job', own)).jobId, jobId);
+	assert.equal((await call(w.rt, 'create_job', { ...own, input: 'b' })).status, 409);
+	assert.equal((await ended(w.rt, jobId)).items[0].jobItemId, `${jobId}.0`);
+	const ref = (await ended(w.rt, jobId)).instructionRef;
+	const byRef = await ok(w.rt, 'create_job', { sessionId, instructionRef: ref, inputRefs: [ref, ref] });
+	assert.deepEqual([byRef.itemCount, (await ended(w.rt, byRef.jobId)).inputRefs], [2, [ref, ref]]);
+	for (const bad of [{ input: '' }, { input: '{}', inputFormat: 'json' }, { input: 'a,b\n1', inputFormat: 'csv' }, { input: 'a,"b', inputFormat: 'csv' }, { inputRefs: ['blob_x'] }, { input: 'x'.repeat(70000) }, { input: 'a', outputSchema: { type: 7 } }, { input: 'a', jobId: 'job_x' }])
+		assert.equal((await call(w.rt, 'create_job', { sessionId, instruction: 'x', ...bad })).status, 400, JSON.stringify(bad).slice(0, 80));
+	await w.rt.stop();
+});
+
+test('JB-06 JB-12 CP-47 a thousand items, killed with -9 three times on the way: each has exactly one output, pages have no gap while it runs, and the counts are the fold of the facts', async () => {
+	const w = await world();
+	const input = Array.from({ length: 1000 }, (_, i) => `[[burst]]item ${i}`).join('\n');
+	const { jobId, sessionId } = await ok(w.rt, 'create_job', { instruction: '', input, concurrency: 32 });
+	for (const part of [100, 400, 700]) {
+		await waitFor(async () => (await ok(w.rt, 'get_job', { jobId, limit: 1 })).counts.completed >= part, `${part} items`, 120000);
+		assert.equal((await allItems(w.rt, jobId)).length, 1000);
+		await w.rt.kill9();
+		w.rt = await w.again();
+	}
+	const job = await waitFor(async () => {
+		const now = await ok(w.rt, 'get_job', { jobId, limit: 1 });
+		return now.status !== 'running' && now;
+	}, 'the end', 120000);
+	assert.deepEqual([job.status, job.counts], ['completed', COUNTS(0, 0, 1000, 0)]);
+	const items = await allItems(w.rt, jobId);
+	assert.deepEqual(new Set(items.map((i) => i.outputRef)).size, 1000);
+	assert.equal(await outputOf(w.rt, items[777]), 'You said: item 777');
+	assert.equal(checkLaws(await jobFacts(w.rt, sessionId), 1000).size, 1000);
+	await w.rt.stop();
+});
