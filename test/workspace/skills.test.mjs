@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { before, test } from 'node:test';
 import { newFolder, ok, submit, waitFor, world } from '../lib/runtime.mjs';
 import { validateEvent } from '../lib/schemas.mjs';
-import { factsOf } from '../tenant/tenants.mjs';
+import { factsOf, must } from '../tenant/tenants.mjs';
 
 const isRoot = process.getuid() === 0;
 const needsRoots = { skip: Boolean(process.env.AR_TEST_POSTGRES) && 'no root is named on a cluster' };
@@ -199,6 +199,52 @@ test('skills of the settings are for the sessions that the entry names', async (
 	} finally {
 		w = kept;
 	}
+});
+
+test('a turn that does not want read_skill is not told of skills', needsRoots, async () => {
+	const workspace = await create(folderWith({ '.agents/skills/tea/SKILL.md': TEA }));
+	const wants = async (tools) => {
+		const { sessionId, turnId } = await submit(w.rt, 'hello', { createPolicy: { workspaceId: workspace.workspaceId }, options: { tools } });
+		await waitFor(async () => (await factsOf(w.rt, undefined, sessionId)).some((f) => f.turnId === turnId && f.type === 'turn.completed'), 'the end of the turn');
+		const { messages, tools: sent } = w.model.log(turnId)[0].body;
+		return [JSON.stringify(messages).includes('make tea'), (sent ?? []).map((t) => t.function.name)];
+	};
+	assert.deepEqual(await wants([]), [false, []]);
+	assert.deepEqual(await wants(['read_skill']), [true, ['read_skill']]);
+	assert.deepEqual(await wants(['read_file']), [false, ['read_file']]);
+});
+
+test('commands in the sandbox cannot change a skill of their workspace, nor put a link in its place', needsRoots, async () => {
+	const kept = w;
+	w = await world({ config: { 'permission.mode': 'bypass', 'workspaces.dir': realpathSync(newFolder()) } });
+	try {
+		const root = folderWith({ '.agents/skills/tea/SKILL.md': TEA, '.claude/agents/a.md': '---\ndescription: d\n---\nx' });
+		const workspace = await create(root);
+		const attack = 'echo BAD-MARK >> .agents/skills/tea/SKILL.md; mkdir -p .agents/skills/evil; echo BAD-MARK > .claude/agents/a.md; rm -rf .agents; mv .agents x; ln -sf /etc/passwd .agents/skills/tea/SKILL.md; echo over';
+		const one = await turn(workspace, `[[tool shell ${JSON.stringify({ command: attack })}]]`);
+		assert.ok(one.answers[0].includes('over'), one.answers[0]);
+		const two = await turn(one, readSkill('tea'));
+		assert.deepEqual([two.inspected, two.answers[0].includes('WATER-MARK'), two.answers[0].includes('BAD-MARK')], [[], true, false]);
+	} finally {
+		w = kept;
+	}
+});
+
+test('skills and agents of the settings are for the tenants that are named', async () => {
+	const dir = folderWith({ 'house/SKILL.md': '---\nname: house\ndescription: Rules of the house.\n---\nHOUSE-MARK\n' });
+	const place = await world({ config: { skills: [{ dir, tenants: ['acme'] }] } });
+	const tell = async (tenant) => {
+		const { token } = tenant === 'local' ? {} : await ok(place.rt, 'create_token', { tenant, name: tenant, scopes: ['read', 'submit'] });
+		const made = await must(place.rt, token, 'submit_turn', { createPolicy: {}, text: readSkill('house') });
+		const facts = await waitFor(async () => {
+			const log = await factsOf(place.rt, token, made.sessionId);
+			return log.some((f) => /^turn\.(completed|failed)$/.test(f.type)) && log;
+		}, 'the end of the turn');
+		return [JSON.stringify(place.model.log(made.turnId)).includes('Rules of the house'), facts.some((f) => f.type === 'tool.result')];
+	};
+	assert.deepEqual(await tell('acme'), [true, true]);
+	assert.deepEqual(await tell('zeta'), [false, false]);
+	assert.deepEqual(await tell('local'), [false, false]);
 });
 
 test('a directory of skills that cannot be used keeps the server from starting', async () => {

@@ -218,6 +218,9 @@ void ar_decide_spilled(
 AR_MUST_USE enum ar_status ar_offers_check(struct ar_decision *d, const struct ar_shape_turn_options *options,
 					   struct ar_error *err); /* options.tools, before it is taken in */
 struct ar_offers ar_offers_of(struct ar_decision *d, const struct ar_turn *turn);
+const struct ar_tool *ar_offers_skill_tool(
+	const struct ar_decision *d,
+	const struct ar_turn *turn); /* NULL: the session has no skills, or the turn does not want the tool */
 const struct ar_tool *const *ar_offers_keep(struct ar_decision *d,
 					    const struct ar_offers *o); /* a copy that outlives changes */
 const struct ar_tool *ar_offers_find(const struct ar_offers *o, struct ar_str name);

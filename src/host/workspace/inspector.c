@@ -20,7 +20,7 @@
 #define LEVELS_MAX 8 /* above the folder, to the root of its repository */
 #define ENTRIES_MAX 24 /* of one folder of skills or agents */
 #define TICK_MS 100
-#define UNUSED "not_supported: this version does not use it"
+#define UNUSED "not_supported: this version does not use it; name servers in mcp_servers of the settings"
 
 /* One run on its way through a thread, which writes only the second part. */
 struct look {

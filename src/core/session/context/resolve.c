@@ -153,6 +153,10 @@ void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, st
 	else if (!ar_str_empty(instructions))
 		s->system[1] = ar_decide_ref(d, instructions);
 	skills = ar_skills_text(d->session, policy, d->arena, &skills_left_out);
+	if (!ar_offers_skill_tool(d, turn)) {
+		skills = AR_STR_NONE; /* the model could not read them */
+		skills_left_out = 0;
+	}
 	if (!ar_str_absent(skills))
 		s->system[2] = ar_decide_ref(d, skills);
 	fact = (struct ar_ev_context_resolved){ .workspace_refs = workspace_refs(d),

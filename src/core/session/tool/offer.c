@@ -97,6 +97,14 @@ static bool is_wanted(const struct ar_shape_offered_tool_list *tools, struct ar_
 	return false;
 }
 
+const struct ar_tool *ar_offers_skill_tool(const struct ar_decision *d, const struct ar_turn *turn)
+{
+	const struct ar_shape_offered_tool_list *tools = &ar_turn_options(turn)->tools;
+	const struct ar_tool *tool = ar_session_skill_tool(d->session, d->input->policy);
+
+	return tool && (!restricts(tools) || is_wanted(tools, tool->name)) ? tool : NULL;
+}
+
 struct ar_offers ar_offers_of(struct ar_decision *d, const struct ar_turn *turn)
 {
 	static const struct ar_inventory nothing;
@@ -104,10 +112,10 @@ struct ar_offers ar_offers_of(struct ar_decision *d, const struct ar_turn *turn)
 	const struct ar_inventory *inv = all ? all : &nothing;
 	const struct ar_shape_offered_tool_list *tools = &ar_turn_options(turn)->tools;
 	struct ar_offers o = { ar_arena_alloc(d->arena, (inv->count + tools->count + 1) * sizeof(*o.at)), 0 };
-	const struct ar_tool *skills = ar_session_skill_tool(d->session, d->input->policy);
+	const struct ar_tool *skills = ar_offers_skill_tool(d, turn);
 	bool is_restricted = restricts(tools);
 
-	if (skills && (!is_restricted || is_wanted(tools, skills->name)))
+	if (skills)
 		o.at[o.count++] = skills;
 	for (size_t i = 0; i < inv->count; i++) {
 		if (ar_decide_may_use(d, inv->tools[i]) &&
