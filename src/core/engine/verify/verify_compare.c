@@ -107,6 +107,7 @@ static void compare_row(struct ar_verify *w, const struct ar_store_session_row *
 	compare_text(w, "session.account", stored->account, folded->account);
 	compare_number(w, "session.created", stored->created, folded->created);
 	compare_number(w, "session.updated", stored->updated, folded->updated);
+	compare_number(w, "session.due", stored->due, folded->due);
 }
 
 /* A read model that is ahead of the log is right: the log lost its end. With somebody's consent the
