@@ -28,12 +28,14 @@ struct ar_due {
 	ar_usec after_due;
 	bool has_after;
 	size_t waking; /* logs that have not decided */
+	struct ar_list wakes; /* struct wake, of those */
 	ar_engine_zone_fn *find_zone; /* NULL: only UTC is known */
 	void *zone_arg;
 };
 
 /* A log that was woken and has not decided. */
 struct wake {
+	struct ar_list node;
 	struct ar_engine *engine;
 	struct ar_engine_request request;
 	char session_key[AR_SESSION_KEY_LEN];
@@ -83,6 +85,7 @@ static void woken(struct ar_engine_request *r)
 		e->due->is_failed = true;
 	else if (s) /* it decided nothing: the clock was set back meanwhile */
 		ar_due_notice(e, ar_session_due(s));
+	ar_list_del(&w->node);
 	ar_free(w);
 	page_settled(e);
 }
@@ -97,6 +100,7 @@ static void wake(struct ar_engine *e, struct ar_str session_key)
 	w->request.input.kind = AR_IN_SCHEDULE_DUE;
 	w->request.done = woken;
 	e->due->waking++;
+	ar_list_push(&e->due->wakes, &w->node);
 	ar_inbox_push(ar_live_get(e, w->request.session), &w->request);
 }
 
@@ -179,14 +183,20 @@ static struct ar_due *due_of(struct ar_engine *e)
 		e->due->engine = e;
 		e->due->timer.fire = on_timer;
 		ar_list_init(&e->due->timer.node);
+		ar_list_init(&e->due->wakes);
 	}
 	return e->due;
 }
 
 void ar_due_fini(struct ar_engine *e)
 {
-	if (e->due)
-		ar_store_op_fini(&e->due->op.op);
+	struct ar_list *node;
+
+	if (!e->due)
+		return;
+	while ((node = ar_list_pop(&e->due->wakes))) /* of logs that went without an answer */
+		ar_free(AR_CONTAINER_OF(node, struct wake, node));
+	ar_store_op_fini(&e->due->op.op);
 	ar_free(e->due);
 	e->due = NULL;
 }
