@@ -1,0 +1,30 @@
+/* What the files of `agentctl job` share. */
+#ifndef AR_CTL_JOB_H
+#define AR_CTL_JOB_H
+
+#include "api.h"
+
+enum {
+	JOB_INPUT,
+	JOB_FORMAT,
+	JOB_SCHEMA,
+	JOB_CONCURRENCY,
+	JOB_MAX_RUNTIME,
+	JOB_MODEL,
+	JOB_SESSION,
+	JOB_WORKSPACE,
+	JOB_KEY,
+	JOB_HOLD,
+	JOB_WATCH,
+	JOB_REASON,
+	JOB_CSV,
+	JOB_NDJSON
+};
+
+/* watch.c: follows the job until it ended: one line, written anew, on a terminal, else a line a second. */
+enum ar_exit ar_job_watch(struct ar_ctl *c, struct ar_str job);
+
+/* results.c: outputs of all items that have one, by number. */
+enum ar_exit ar_job_results(struct ar_ctl *c, struct ar_str job, bool is_csv);
+
+#endif
