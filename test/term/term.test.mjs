@@ -93,7 +93,7 @@ test("cards: reads are one line, a command has its exit and first lines, an edit
 	await leave(t);
 });
 
-test("a question: what it is about in full, numbered answers; early keys and typed text are no answer", async () => {
+test("a question: what it is about in full, numbered answers; what is typed as a text is no answer", async () => {
 	const t = await chat(asks);
 	t.type('[[tool shell {"command":"echo a secret\\necho second line","cwd":"."}]]');
 	t.key("Enter");

@@ -67,6 +67,9 @@ extern const struct ar_ctl_command ar_cmd_run, ar_cmd_chat, ar_cmd_sessions, ar_
 	ar_cmd_audit, ar_cmd_diff, ar_cmd_workspace, ar_cmd_worker, ar_cmd_quota, ar_cmd_schedule,
 	ar_cmd_agent, ar_cmd_job;
 
+/* Without any word, on a terminal. */
+extern const struct ar_ctl_command ar_cmd_here;
+
 /* `agentctl: <message>` and `next: <what to do>` on standard error. next may be absent. Returns `exit`. */
 enum ar_exit ar_ctl_complain(struct ar_ctl *c, enum ar_exit exit, struct ar_str next, const char *fmt, ...)
 	AR_PRINTF(4, 5);

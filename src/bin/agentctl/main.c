@@ -3,6 +3,7 @@
 #include "args.h"
 #include "complete.h"
 #include "help.h"
+#include "term/term.h"
 #include "url.h"
 #include "userdirs.h"
 
@@ -217,6 +218,8 @@ static enum ar_exit dispatch(struct ar_ctl *c, int argc, char **argv)
 		return run_command(c, &ar_cmd_version, 1, argv, &g);
 	if (first == argc && g.is_help)
 		return show_help(c, NULL);
+	if (first == argc && ar_term_is_possible(c))
+		return run_command(c, &ar_cmd_here, 1, argv, &g);
 	if (first == argc) {
 		ar_help_overview(&c->err, commands, AR_ARRAY_LEN(commands));
 		return AR_EXIT_USAGE;

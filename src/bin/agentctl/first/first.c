@@ -1,0 +1,146 @@
+/* See first.h. Every answer becomes a variable that the daemon is started with, and is printed so that
+ * it can be kept. */
+#include "first/first.h"
+#include "daemon.h"
+#include "io/start_file.h"
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define LINE_BYTES 512
+
+static void set_variable(struct ar_ctl *c, const char *variable, const char *value, bool is_secret)
+{
+	setenv(variable, value, 1);
+	ar_ctl_note(c, "for this daemon; to keep it: export %s=%s", variable, is_secret ? "..." : value);
+}
+
+/* A line of standard input without its end; false: there is none. */
+static bool read_line(char line[LINE_BYTES])
+{
+	size_t len = 0;
+	char byte;
+
+	while (read(STDIN_FILENO, &byte, 1) == 1) {
+		if (byte == '\n') {
+			line[len] = '\0';
+			return true;
+		}
+		if (len + 1 < LINE_BYTES)
+			line[len++] = byte;
+	}
+	return false;
+}
+
+/* ---- a server of this machine ---- */
+
+static bool choose_model(struct ar_ctl *c, const struct ar_first_server *s)
+{
+	char line[LINE_BYTES];
+	size_t chosen;
+
+	ar_out_printf(&c->out, "%s at 127.0.0.1:%u has %zu model%s. Nothing leaves this machine.\n\n",
+		      s->name, s->port, s->count, s->count == 1 ? "" : "s");
+	for (size_t i = 0; i < s->count; i++) {
+		ar_out_printf(&c->out, "  %zu  ", i + 1);
+		ar_out_line(&c->out, s->models[i]);
+		ar_out_printf(&c->out, "\n");
+	}
+	ar_out_printf(&c->out, "\nWhich one? [1, n for none] ");
+	fflush(c->out.file);
+	c->out.is_midline = false; /* the terminal shows the end of the answer */
+	if (!read_line(line) || line[0] == 'n')
+		return false;
+	chosen = line[0] >= '1' && line[0] <= '9' ? (size_t)(line[0] - '1') : 0;
+	chosen = chosen < s->count ? chosen : 0;
+	set_variable(c, "OPENAI_BASE_URL", ar_arena_fmt(&c->arena, "http://127.0.0.1:%u/v1", s->port).p,
+		     false);
+	set_variable(c, "AGENTD_MODEL", s->models[chosen].p, false);
+	return true;
+}
+
+/* ---- an address or a key ---- */
+
+static const struct {
+	const char *begin, *variable;
+} keys[] = {
+	{ "http://", "OPENAI_BASE_URL" },   { "https://", "OPENAI_BASE_URL" },
+	{ "sk-ant-", "ANTHROPIC_API_KEY" }, { "AIza", "GEMINI_API_KEY" },
+	{ "", "OPENAI_API_KEY" },
+};
+
+/* What is typed may be a key: the terminal does not show it. */
+static bool read_hidden(char line[LINE_BYTES])
+{
+	struct termios before, hidden;
+	bool is_hidden = tcgetattr(STDIN_FILENO, &before) == 0, is_read;
+
+	hidden = before;
+	hidden.c_lflag &= ~(tcflag_t)ECHO;
+	if (is_hidden)
+		tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
+	is_read = read_line(line);
+	if (is_hidden)
+		tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+	return is_read;
+}
+
+static bool ask_for_model(struct ar_ctl *c)
+{
+	char line[LINE_BYTES];
+	size_t i = 0;
+
+	ar_out_printf(
+		&c->out,
+		"There is no model yet. There is no key (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY), "
+		"no\nOPENAI_BASE_URL, and no server on this machine (ollama, llama.cpp, LM Studio, vLLM).\n\n"
+		"A key, or the address of a server with /v1/chat/completions; Enter leaves: ");
+	fflush(c->out.file);
+	if (!read_hidden(line) || !line[0])
+		return false;
+	ar_out_printf(&c->out, "\n");
+	while (strncmp(line, keys[i].begin, strlen(keys[i].begin)) != 0)
+		i++;
+	set_variable(c, keys[i].variable, ar_ctl_strdup(c, ar_str_from(line)),
+		     !strstr(keys[i].variable, "URL"));
+	return true;
+}
+
+/* ---- all of it ---- */
+
+/* A settings file may name models; a daemon that runs has its own. */
+static bool needs_model(struct ar_ctl *c)
+{
+	struct ar_start_file last = { 0 };
+	struct ar_model_endpoint m;
+
+	if (ar_model_endpoint(c, &m) || getenv("AGENTD_CONFIG") || !c->socket || ar_daemon_answers(c))
+		return false;
+	return ar_start_file_read(c->data_dir, &c->arena, &last, NULL) != AR_OK || ar_str_absent(last.config);
+}
+
+static enum ar_exit work_here(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNUSED)
+{
+	struct ar_first_server server;
+	bool has_model = true;
+
+	if (needs_model(c))
+		has_model = (ar_first_find(c, &server) && choose_model(c, &server)) || ask_for_model(c);
+	if (!has_model)
+		return ar_ctl_complain(c, AR_EXIT_USAGE,
+				       AR_STR("set OPENAI_BASE_URL or a key, then: agentctl"),
+				       "there is no model to work with");
+	return ar_cmd_chat.run(c, &(struct ar_ctl_args){ 0 });
+}
+
+const struct ar_ctl_command ar_cmd_here = {
+	.name = "chat",
+	.synopsis = "",
+	.summary = "work in this folder",
+	.text = "",
+	.examples = "",
+	.run = work_here,
+};
