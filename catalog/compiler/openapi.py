@@ -198,6 +198,9 @@ def route(catalog, r):
     made = {"operationId": r.name, "summary": r.doc, "tags": ["operate"], "security": [] if r.access == "public" else security(scope)}
     if r.writes:
         made["x-writes"] = r.writes
+    names = [part[1:-1] for part in r.path.split("/") if part.startswith("{")]
+    if names:
+        made["parameters"] = [{"name": n, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}} for n in names]
     if r.method == "POST":
         made["requestBody"] = {"required": False, "content": json_content(ref(camel(r.name) + "Question"))}
     return made | {"responses": merged(catalog, r)}

@@ -426,6 +426,7 @@ enum ar_route_name {
 	AR_ROUTE_RPC = 8,
 	AR_ROUTE_AUDIT = 9,
 	AR_ROUTE_WORKER = 10,
+	AR_ROUTE_TRIGGER = 11,
 	AR_ROUTE_COUNT,
 };
 

@@ -26,6 +26,7 @@ static const char *const ar_values_hooks_point[] = { "session_start", "user_prom
 static const char *const ar_values_hooks_on_failure[] = { "auto", "open", "closed", NULL };
 static const char *const ar_values_permission_rules_effect[] = { "allow", "ask", "deny", NULL };
 static const char *const ar_values_certificates_scopes[] = { "read", "submit", "decide", "worker", "admin", NULL };
+static const char *const ar_values_triggers_mode[] = { "default", "untrusted", "on_request", "on_failure", "never", "plan", "auto", NULL };
 
 const struct ar_config_key ar_config_keys[] = {
 	{ "data_dir", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_DATA_DIR", false, false, false, 0, 0, NULL, false, false,
@@ -826,6 +827,39 @@ static const struct ar_config_key webhooks_keys[] = {
 	  "Most attempts at once; 1 keeps the order of events unless one fails." },
 };
 
+static const struct ar_config_key triggers_keys[] = {
+	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
+	  offsetof(struct ar_config_triggers, name),
+	  "Name in the address." },
+	{ "tenant", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "local", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_triggers, tenant),
+	  "Tenant of the new session." },
+	{ "token", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, true, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_triggers, token),
+	  "Token that the sender shows, in Authorization: Bearer or X-Gitlab-Token; empty if there is a secret." },
+	{ "secret", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, true, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_triggers, secret),
+	  "Key of the sender's signature, in webhook-signature or X-Hub-Signature-256; empty if there is a token." },
+	{ "text", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, false,
+	  offsetof(struct ar_config_triggers, text),
+	  "Text of the turn; {{body}} is the JSON body, {{issue.title}} a member of it, inserted as quoted data." },
+	{ "workspace", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_triggers, workspace),
+	  "Workspace of the new session (ws_...); empty is none." },
+	{ "model", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_triggers, model),
+	  "Model of the turn; empty is the default." },
+	{ "mode", AR_CONFIG_ENUM, AR_CONFIG_UNIT_NONE, "default", NULL, false, false, false, 0, 0, ar_values_triggers_mode, false, false,
+	  offsetof(struct ar_config_triggers, mode),
+	  "Permission mode of the turn." },
+	{ "max_body_bytes", AR_CONFIG_INT, AR_CONFIG_UNIT_BYTES, "65536", NULL, false, false, false, 2, 1048576, NULL, false, false,
+	  offsetof(struct ar_config_triggers, max_body_bytes),
+	  "Largest body." },
+	{ "rate", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "60", NULL, false, false, false, 1, 1000000, NULL, false, false,
+	  offsetof(struct ar_config_triggers, rate),
+	  "Accepted requests per minute on this node." },
+};
+
 const struct ar_config_list ar_config_lists[] = {
 	{ "tenants", tenants_keys, 7, sizeof(struct ar_config_tenants),
 	  offsetof(struct ar_config, tenants), offsetof(struct ar_config, tenants_count),
@@ -860,6 +894,9 @@ const struct ar_config_list ar_config_lists[] = {
 	{ "webhooks", webhooks_keys, 11, sizeof(struct ar_config_webhooks),
 	  offsetof(struct ar_config, webhooks), offsetof(struct ar_config, webhooks_count),
 	  "URLs that get the events of a tenant, signed as Standard Webhooks defines it." },
+	{ "triggers", triggers_keys, 10, sizeof(struct ar_config_triggers),
+	  offsetof(struct ar_config, triggers), offsetof(struct ar_config, triggers_count),
+	  "Requests of other systems that start a turn: POST /v1/triggers/NAME." },
 };
-const size_t ar_config_list_count = 11;
+const size_t ar_config_list_count = 12;
 

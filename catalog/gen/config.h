@@ -142,6 +142,16 @@ enum ar_config_certificates_scopes {
 	AR_CONFIG_CERTIFICATES_SCOPES_ADMIN,
 };
 
+enum ar_config_triggers_mode {
+	AR_CONFIG_TRIGGERS_MODE_DEFAULT,
+	AR_CONFIG_TRIGGERS_MODE_UNTRUSTED,
+	AR_CONFIG_TRIGGERS_MODE_ON_REQUEST,
+	AR_CONFIG_TRIGGERS_MODE_ON_FAILURE,
+	AR_CONFIG_TRIGGERS_MODE_NEVER,
+	AR_CONFIG_TRIGGERS_MODE_PLAN,
+	AR_CONFIG_TRIGGERS_MODE_AUTO,
+};
+
 #define AR_CONFIG_UNSET (-1)
 
 /* Words of a list's entry; NULL, or ended by NULL. */
@@ -546,6 +556,20 @@ struct ar_config_webhooks {
 	int64_t parallel;
 };
 
+/* One entry of triggers. */
+struct ar_config_triggers {
+	const char *name;
+	const char *tenant;
+	const char *token;
+	const char *secret;
+	const char *text;
+	const char *workspace;
+	const char *model;
+	int mode;
+	int64_t max_body_bytes;
+	int64_t rate;
+};
+
 struct ar_config {
 	const char *data_dir;
 	const char *store;
@@ -608,6 +632,8 @@ struct ar_config {
 	size_t certificates_count;
 	struct ar_config_webhooks *webhooks;
 	size_t webhooks_count;
+	struct ar_config_triggers *triggers;
+	size_t triggers_count;
 };
 
 enum ar_config_kind {

@@ -622,6 +622,12 @@ static void open_renewal(struct ar_host *r, struct ar_config *config)
 								     .redactor = r->redactor });
 }
 
+static enum ar_status on_trigger(void *arg, const struct ar_http_trigger *t, struct ar_arena *a,
+				 struct ar_http_triggered *ret, struct ar_error *err)
+{
+	return ar_host_trigger(((struct ar_host *)arg)->triggers, t, a, ret, err);
+}
+
 static enum ar_status open_all(struct ar_host *r, struct ar_config *config, struct ar_error *err)
 {
 	if (ar_secrets_load(config, &r->redactor, err) != AR_OK)
@@ -629,9 +635,11 @@ static enum ar_status open_all(struct ar_host *r, struct ar_config *config, stru
 	open_renewal(r, config);
 	if (ar_models_open(r->loop, config, &r->arena, &r->models, err) != AR_OK ||
 	    ar_host_hooks_read(config, &r->arena, &r->hooks, err) != AR_OK ||
-	    open_store(r, config, err) != AR_OK || open_core(r, config, err) != AR_OK)
+	    ar_host_triggers_check(config, true, err) != AR_OK || open_store(r, config, err) != AR_OK ||
+	    open_core(r, config, err) != AR_OK)
 		return err->status;
 	ar_engine_find_zones(r->engine, ar_zones_find, &r->zones);
+	r->triggers = ar_host_triggers_new(config);
 	r->ops = (struct ar_http_ops){ .nodes = ar_node_describe,
 				       .drain = ar_node_drain,
 				       .is_ready = ar_node_is_ready,
@@ -640,6 +648,7 @@ static enum ar_status open_all(struct ar_host *r, struct ar_config *config, stru
 				       .notice = on_notice,
 				       .strained = on_strained,
 				       .is_short = is_short,
+				       .trigger = r->triggers ? on_trigger : NULL,
 				       .arg = r };
 	r->requests.redactor = r->redactor;
 	r->requests.log = r->lost_writes.log = &r->start->log;
@@ -764,6 +773,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	/* Runs until the other modules have closed their handles; tool servers may need a moment. */
 	uv_run(r->loop, UV_RUN_DEFAULT);
 	ar_host_webhooks_free(r->webhooks);
+	ar_host_triggers_free(r->triggers);
 	ar_tools_free(&r->tools);
 	ar_instruction_file_free(r->instructions);
 	ar_secret_renewal_free(r->renewal);

@@ -21,6 +21,7 @@
 #include "secret/renewal.h"
 #include "store_open.h"
 #include "tools.h"
+#include "trigger/triggers.h"
 #include "webhook/webhooks.h"
 #include "transport.h"
 #include "worker/workers.h"
@@ -64,6 +65,7 @@ struct ar_host {
 	struct ar_control *control;
 	struct ar_host_access access;
 	struct ar_host_webhooks *webhooks; /* NULL: there are none */
+	struct ar_host_triggers *triggers; /* the same */
 	struct ar_http_server *http;
 	struct ar_member *member; /* NULL: one node, all is ours */
 	struct ar_cluster *cluster;

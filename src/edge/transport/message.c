@@ -34,6 +34,12 @@ static const struct {
 	HEADER("sec-websocket-key", ws_key),
 	HEADER("sec-websocket-version", ws_version),
 	HEADER("sec-websocket-protocol", ws_protocol),
+	HEADER("webhook-id", webhook_id),
+	HEADER("webhook-timestamp", webhook_timestamp),
+	HEADER("webhook-signature", webhook_signature),
+	HEADER("x-hub-signature-256", hub_signature),
+	HEADER("x-github-delivery", hub_delivery),
+	HEADER("x-gitlab-token", gitlab_token),
 };
 
 bool ar_is_word(struct ar_str s, const char *word)

@@ -36,6 +36,9 @@ struct ar_http_head {
 	struct ar_str accept;
 	struct ar_str upgrade; /* the protocols that are offered; only looked at when is_upgrade */
 	struct ar_str ws_key, ws_version, ws_protocol; /* Sec-WebSocket-... */
+	struct ar_str webhook_id, webhook_timestamp, webhook_signature; /* of Standard Webhooks */
+	struct ar_str hub_signature, hub_delivery; /* X-Hub-Signature-256, X-GitHub-Delivery */
+	struct ar_str gitlab_token; /* X-Gitlab-Token */
 	bool is_upgrade; /* the connection may become another protocol's */
 };
 

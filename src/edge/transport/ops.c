@@ -6,6 +6,7 @@
 #include "ws/worker_link.h"
 #include "ws/ws.h"
 #include "server.h"
+#include "trigger.h"
 
 #include <stdio.h>
 
@@ -118,6 +119,7 @@ static const struct {
 	[AR_ROUTE_RPC] = { ar_ws_open, NULL },
 	[AR_ROUTE_WORKER] = { ar_worker_link_open, "this server takes no workers" },
 	[AR_ROUTE_AUDIT] = { audit, "there is no path '/v1/audit'" },
+	[AR_ROUTE_TRIGGER] = { ar_trigger_start, "this server has no triggers" },
 };
 
 /* Nodes of the cluster get from each other what is theirs and what everybody gets. */
@@ -139,6 +141,8 @@ static bool is_served(const struct ar_http_request *req)
 		return !is_peer && req->carrier->server->workers.take;
 	case AR_ROUTE_AUDIT:
 		return is_peer;
+	case AR_ROUTE_TRIGGER:
+		return !is_peer && ops->trigger;
 	default:
 		return true;
 	}

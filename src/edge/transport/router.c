@@ -75,7 +75,8 @@ static void set_command(struct ar_http_route *r, const struct ar_command_desc *d
 static bool find_fixed(struct ar_str path, bool is_get, struct ar_http_route *r)
 {
 	for (int i = AR_ROUTE_NONE + 1; i < AR_ROUTE_COUNT; i++) {
-		if (ar_route_descs[i].is_get == is_get && ar_str_is(path, ar_route_descs[i].path)) {
+		if (ar_route_descs[i].is_get == is_get &&
+		    match(ar_str_from(ar_route_descs[i].path), path, r)) {
 			r->name = (enum ar_route_name)i;
 			r->access = ar_route_descs[i].access;
 			r->is_get = is_get;

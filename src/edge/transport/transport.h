@@ -13,8 +13,10 @@
 
 #include <uv.h>
 
+struct ar_arena;
 struct ar_control;
 struct ar_auth;
+struct ar_principal;
 struct ar_http_server;
 struct ar_link;
 
@@ -29,6 +31,20 @@ struct ar_http_answered {
 	int status;
 	uint64_t micros; /* since the request was there */
 	size_t bytes; /* of the body */
+};
+
+/* A request to a trigger as it came; text is borrowed until the call returns, absent where there is none. */
+struct ar_http_trigger {
+	struct ar_str name, body;
+	struct ar_str bearer, gitlab_token; /* what was shown */
+	struct ar_str webhook_id, webhook_timestamp, webhook_signature; /* of Standard Webhooks */
+	struct ar_str hub_signature, hub_delivery, idempotency_key;
+};
+
+/* What it becomes: the input of submit_turn, and for whom. Text in the arena that was given. */
+struct ar_http_triggered {
+	const struct ar_principal *who;
+	struct ar_str input;
 };
 
 /* What the host knows and answers about the server as a whole; each may be NULL. */
@@ -46,6 +62,9 @@ struct ar_http_ops {
 	 * Then it is refused; NULL: it never is. */
 	bool (*is_short)(void *arg, size_t bytes);
 	void (*notice)(void *arg, bool is_bad, const char *text); /* something for the log */
+	/* POST /v1/triggers/NAME: AR_E_REFUSED with a code of the catalogue when it starts nothing */
+	enum ar_status (*trigger)(void *arg, const struct ar_http_trigger *t, struct ar_arena *a,
+				  struct ar_http_triggered *ret, struct ar_error *err);
 	void *arg;
 };
 

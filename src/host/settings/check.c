@@ -9,6 +9,7 @@
 #include "secrets.h"
 #include "store_open.h"
 #include "tls/tls_context.h"
+#include "trigger/triggers.h"
 #include "webhook/webhooks.h"
 #include "workspace/folders.h"
 
@@ -187,6 +188,7 @@ static void check_lists(struct ar_settings *s)
 	check_entries(s, "permission_rules", check_rules(c, &err), &err);
 	check_entries(s, "hooks", ar_host_hooks_read(c, a, &hooks, &err), &err);
 	check_entries(s, "webhooks", ar_host_webhooks_read(c, a, &webhooks, &err), &err);
+	check_entries(s, "triggers", ar_host_triggers_check(c, false, &err), &err);
 	check_audiences(s);
 	if (ar_secrets_load(c, &redactor, &err) != AR_OK)
 		refuse(s, "redact.literals", err.msg);

@@ -1,0 +1,50 @@
+/* POST /v1/triggers/NAME. Who may start what is in the settings, so the host is asked: it checks the sender's
+ * token or signature, and makes the input of submit_turn from the body. From there on it is that command, of
+ * a caller that may do nothing else. Owner: the loop thread. */
+#include "trigger.h"
+#include "credentials.h"
+#include "describe.h"
+#include "request.h"
+#include "server.h"
+
+static struct ar_http_trigger trigger_of(const struct ar_http_request *req)
+{
+	const struct ar_http_head *h = req->head;
+	struct ar_credentials shown = ar_http_request_credentials(req);
+
+	return (struct ar_http_trigger){ .name = req->route.params[0].value,
+					 .body = req->content,
+					 .bearer = shown.bearer,
+					 .gitlab_token = h->gitlab_token,
+					 .webhook_id = h->webhook_id,
+					 .webhook_timestamp = h->webhook_timestamp,
+					 .webhook_signature = h->webhook_signature,
+					 .hub_signature = h->hub_signature,
+					 .hub_delivery = h->hub_delivery,
+					 .idempotency_key = h->idempotency_key };
+}
+
+static void refuse_trigger(struct ar_http_request *req, const struct ar_error *err)
+{
+	req->carrier->server->counters.refused++;
+	if (err->code == AR_ERR_AUTH_FAILED)
+		ar_reply_add(&req->reply, "WWW-Authenticate", AR_STR("Bearer"));
+	ar_http_request_refuse(req, err->code, err->msg, 0);
+}
+
+void ar_trigger_start(struct ar_http_request *req)
+{
+	const struct ar_http_ops *ops = &req->carrier->server->ops;
+	const struct ar_http_trigger t = trigger_of(req);
+	struct ar_http_triggered made = { 0 };
+	struct ar_error err = { 0 };
+
+	if (ops->trigger(ops->arg, &t, &req->pool, &made, &err) != AR_OK) {
+		refuse_trigger(req, &err);
+		return;
+	}
+	ar_carrier_admit(req->carrier, made.who);
+	req->route.command = ar_command_describe(AR_CMD_SUBMIT_TURN);
+	req->body = made.input;
+	ar_http_request_begin(req);
+}
