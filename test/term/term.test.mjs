@@ -5,6 +5,7 @@ import { chownSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFil
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { newFolder, ok, waitFor, world } from "../lib/runtime.mjs";
+import { frame, receipt, startFake } from "../ctl/fake.mjs";
 import { bin, Place, sleep } from "../ctl/place.mjs";
 import { Tmux } from "./tmux.mjs";
 
@@ -330,4 +331,32 @@ test("40 columns, no colours, plain: all of it can be read", async () => {
 	await t.until(/^\*\*as it is\*\*$/m);
 	t.key("C-d");
 	assert.equal(await t.ended(), 0);
+});
+
+test("a form is asked for field by field, in the live region", async (context) => {
+	const home = await Place.make({ withModel: false });
+	let fake;
+	context.after(async () => {
+		await fake?.close();
+		await home.end();
+	});
+	mkdirSync(home.data, { mode: 0o700 });
+	const schema = { type: "object", required: ["where", "count"], properties: { where: { type: "string", description: "Which place?" }, count: { type: "integer" }, note: { type: "string" } } };
+	const question = frame(6, { type: "action.required", sequence: 6, actionId: "action_x_1",
+		payload: { actionType: "structured_input", prompt: "Where to?", schema, decisions: ["accept", "decline", "cancel"], scope: {} } });
+	fake = await startFake(join(home.data, "agentd.sock"), { streams: Array.from({ length: 8 }, () => [question]),
+		replies: { ...receipt, "/v1/respond_action": { json: { actionId: "action_x_1", decision: "accept", decisionSource: "human" } } } });
+	const t = terminal();
+	t.run(CTL, "--socket", join(home.data, "agentd.sock"), "chat", "--no-workspace");
+	await t.until(READY);
+	for (const [text, next] of [["go", /^\? Some values are needed\n {2}Where to\?\n[^]*^Which place\?\n[^]*^ {2}where \(\/decline\):/m], ["there", /^ {2}count \(\/decline\):/m],
+		["many", /that is not a valid value/], ["3", /^ {2}note, optional \(\/decline\):/m]]) {
+		t.type(text);
+		t.key("Enter");
+		await t.until(next, { all: true });
+	}
+	t.key("Enter");
+	const body = await waitFor(() => fake.asked.find((a) => a.path === "/v1/respond_action")?.body, "the answer");
+	assert.deepEqual(JSON.parse(body).payload, { where: "there", count: 3 });
+	assert.equal(count(t.all(), "Which place?"), 1, "what explains a field is written once");
 });
