@@ -29,6 +29,7 @@
 #include "schedule/due.h"
 #include "storage.h"
 #include "send/send_run.h"
+#include "request/watch.h"
 
 static void on_append(struct ar_store_op *op);
 

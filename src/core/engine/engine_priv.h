@@ -132,8 +132,7 @@ struct ar_engine {
 	struct ar_list working;
 	struct ar_list unrecovered; /* read from the store with open work, before all tools were found */
 	struct ar_timer tools_again; /* while there are some */
-	struct ar_list timers;
-	struct ar_list watches; /* struct ar_engine_watch */
+	struct ar_list timers, watches; /* the latter struct ar_engine_watch */
 	struct ar_json_parser *json, *member_json, *decide_json;
 	struct ar_map receipts; /* scope\0key -> entry */
 	struct ar_receipt_cache_entry receipt_ring[AR_RECEIPT_CACHE];
@@ -160,9 +159,6 @@ struct ar_engine {
 	bool is_draining;
 	bool is_final_shutdown; /* the runtime is about to stop for good */
 };
-
-/* request/watch.c: those of the session, or (absent) all of them, are over. */
-void ar_watches_wake(struct ar_engine *e, struct ar_str session_key, enum ar_engine_woken why);
 
 /* live.c */
 struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str session_key);

@@ -5,6 +5,7 @@
 #include "process/process_run.h"
 #include "quota/usage.h"
 #include "send/send_run.h"
+#include "request/watch.h"
 
 #include <string.h>
 

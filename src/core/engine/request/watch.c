@@ -1,5 +1,6 @@
 /* Waits for the next fact of a session: of reads that answer when something has happened. Owner: the loop
  * thread. */
+#include "request/watch.h"
 #include "engine_priv.h"
 
 struct ar_watch_timer {
