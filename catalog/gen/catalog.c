@@ -1844,6 +1844,8 @@ static const struct ar_field_desc ar_shape_subagent_record_fields[] = {
 	  "Name to show.", NULL },
 	{ "definition", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_subagent_record, definition), NULL, { 0, false },
 	  "Agent definition that it was made from.", NULL },
+	{ "instructionsRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_subagent_record, instructions_ref), NULL, { 0, false },
+	  "Where the instructions of that definition are stored.", NULL },
 	{ "isolation", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, isolation), NULL, { 0, false },
 	  "Shared with the parent.", &ar_shape_isolation_desc },
 	{ "modelPolicy", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, model_policy), NULL, { 0, false },
@@ -1875,7 +1877,7 @@ static const struct ar_field_desc ar_shape_subagent_record_fields[] = {
 	{ "updatedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_record, updated_at), NULL, { 0, false },
 	  "When its status changed last.", NULL },
 };
-const struct ar_struct_desc ar_shape_subagent_record_desc = { ar_shape_subagent_record_fields, 27, sizeof(struct ar_shape_subagent_record), NULL, 0, true, offsetof(struct ar_shape_subagent_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_subagent_record_desc = { ar_shape_subagent_record_fields, 28, sizeof(struct ar_shape_subagent_record), NULL, 0, true, offsetof(struct ar_shape_subagent_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_job_summary_fields[] = {
 	{ "jobId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_job_summary, job_id), NULL, { 0, false },
@@ -3882,6 +3884,8 @@ static const struct ar_field_desc ar_ev_subagent_spawned_fields[] = {
 	  "1 for a child of a turn that is no child's.", NULL },
 	{ "definition", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_ev_subagent_spawned, definition), NULL, { 0, false },
 	  "Agent definition that it was made from.", NULL },
+	{ "instructionsRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_subagent_spawned, instructions_ref), NULL, { 0, false },
+	  "Where the instructions of that definition are stored.", NULL },
 	{ "options", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_subagent_spawned, options), NULL, { 0, false },
 	  "Options that its turns run with: tools, mode, sandbox, model.", &ar_shape_turn_options_desc },
 	{ "budget", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_subagent_spawned, budget), NULL, { 0, false },
@@ -5346,6 +5350,8 @@ static const struct ar_field_desc ar_cmd_spawn_subagent_in_fields[] = {
 	  "Task it works on.", NULL },
 	{ "budget", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_spawn_subagent_in, budget), NULL, { 0, false },
 	  "Its budget.", &ar_shape_turn_budget_desc },
+	{ "definition", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_spawn_subagent_in, definition), NULL, { 0, false },
+	  "Agent definition of the settings or the workspace to make it from.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_spawn_subagent_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
@@ -7693,7 +7699,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_SUBAGENT_SPAWNED] = { AR_EV_SUBAGENT_SPAWNED, "subagent.spawned", "subagent",
 	  "A child agent got its own thread. Thread and turn of the envelope are the parent's.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_SUBAGENT | 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_subagent_spawned_fields, 16, sizeof(struct ar_ev_subagent_spawned), NULL, 0, false, 0, 0 } },
+	  { ar_ev_subagent_spawned_fields, 17, sizeof(struct ar_ev_subagent_spawned), NULL, 0, false, 0, 0 } },
 	[AR_EV_SUBAGENT_STATUS] = { AR_EV_SUBAGENT_STATUS, "subagent.status", "subagent",
 	  "The state of a child agent changed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_SUBAGENT, 0, NULL,
@@ -8167,7 +8173,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_TOOL_CATALOG_RESOLVED }, 1, 200, "/v1/sessions/{sessionId}/tools", "spec+contract" },
 	[AR_CMD_SPAWN_SUBAGENT] = { AR_CMD_SPAWN_SUBAGENT, "spawn_subagent",
 	  "Start a child agent in a new thread.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_spawn_subagent_in_fields, 13, sizeof(struct ar_cmd_spawn_subagent_in), ar_cmd_spawn_subagent_in_oneofs, 1, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_spawn_subagent_in_fields, 14, sizeof(struct ar_cmd_spawn_subagent_in), ar_cmd_spawn_subagent_in_oneofs, 1, false, 0, 0 },
 	  { ar_cmd_spawn_subagent_out_fields, 3, sizeof(struct ar_cmd_spawn_subagent_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_spawn_subagent_in, idempotency_key) }, { "subagentId", offsetof(struct ar_cmd_spawn_subagent_in, subagent_id) } }, "subagentId",

@@ -3323,6 +3323,7 @@ struct ar_shape_subagent_record { /* subagent_record */
 	struct ar_str role; /* string? */
 	struct ar_str nickname; /* string? */
 	struct ar_str definition; /* string? */
+	struct ar_str instructions_ref; /* ref? */
 	const struct ar_shape_isolation *isolation; /* object? */
 	const struct ar_shape_model_policy *model_policy; /* object? */
 	const struct ar_shape_turn_options *options; /* object? */
@@ -4682,6 +4683,7 @@ struct ar_ev_subagent_spawned { /* subagent.spawned */
 	struct ar_str task_id; /* string? */
 	struct ar_opt_int depth; /* int? */
 	struct ar_str definition; /* string? */
+	struct ar_str instructions_ref; /* ref? */
 	const struct ar_shape_turn_options *options; /* object? */
 	const struct ar_shape_turn_budget *budget; /* object? */
 };
@@ -5586,6 +5588,7 @@ struct ar_cmd_spawn_subagent_in { /* spawn_subagent, input */
 	const struct ar_shape_model_policy *model_policy; /* object? */
 	struct ar_str task_id; /* string? */
 	const struct ar_shape_turn_budget *budget; /* object? */
+	struct ar_str definition; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
 

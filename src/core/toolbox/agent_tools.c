@@ -28,6 +28,8 @@ static const struct ar_tool tools[] = {
 	     "true; several calls in one answer work side by side.",
 	     "{\"type\":\"object\",\"properties\":{"
 	     "\"objective\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":16384},"
+	     "\"agent\":{\"type\":\"string\",\"maxLength\":128,\"description\":\"Name of an agent "
+	     "definition.\"},"
 	     "\"role\":{\"type\":\"string\",\"maxLength\":128},\"nickname\":{\"type\":\"string\","
 	     "\"maxLength\":128},"
 	     "\"tools\":{\"type\":\"string\",\"description\":\"inherit, read_only, none, or names of tools "

@@ -781,6 +781,8 @@ export interface SpawnSubagentInput {
   taskId?: string;
   /** Its budget. */
   budget?: TurnBudget;
+  /** Agent definition of the settings or the workspace to make it from. */
+  definition?: string;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
 }

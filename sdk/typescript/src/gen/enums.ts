@@ -746,6 +746,8 @@ export interface SubagentRecord {
   nickname?: string;
   /** Agent definition that it was made from. */
   definition?: string;
+  /** Where the instructions of that definition are stored. */
+  instructionsRef?: string;
   /** Shared with the parent. */
   isolation?: Isolation;
   /** Models it may use. */

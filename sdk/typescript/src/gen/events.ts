@@ -1672,6 +1672,8 @@ export interface SubagentSpawnedPayload {
   depth?: number;
   /** Agent definition that it was made from. */
   definition?: string;
+  /** Where the instructions of that definition are stored. */
+  instructionsRef?: string;
   /** Options that its turns run with: tools, mode, sandbox, model. */
   options?: TurnOptions;
   /** What it may use of the budget of its parent; absent: what that has left. */

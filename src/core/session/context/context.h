@@ -28,8 +28,8 @@ struct ar_selection {
 	size_t first_new; /* index of the first that the thread's last manifest does not name */
 	int64_t tokens; /* of the whole conversation, estimated: what is skipped counts too */
 	/* Refs of the operator's prompt, of the workspace's instructions and of the list of skills, each may
-	 * be absent: for ar_conversation_resolve() to fill. */
-	struct ar_str system[3];
+	 * be absent, and of the instructions of a child agent: for ar_conversation_resolve() to fill. */
+	struct ar_str system[4];
 };
 
 /* Tokens of a text of so many bytes, estimated: a quarter of them, and what frames a message. */

@@ -4,6 +4,7 @@
 #include "context/context.h"
 #include "definition/definition.h"
 #include "identity.h"
+#include "subagent/subagents.h"
 
 #define OMISSIONS_MAX 5 /* kinds of them */
 
@@ -143,6 +144,7 @@ void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, st
 	struct ar_decision *d = c->d;
 	const struct ar_policy *policy = d->input->policy;
 	struct ar_str instructions = host_instructions(d), skills, digest;
+	const struct ar_shape_subagent_record *child;
 	struct ar_ev_context_resolved fact;
 	int64_t skills_left_out;
 
@@ -159,6 +161,9 @@ void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, st
 	}
 	if (!ar_str_absent(skills))
 		s->system[2] = ar_decide_ref(d, skills);
+	child = ar_session_subagent_in(d->session, turn->thread);
+	if (child)
+		s->system[3] = child->instructions_ref; /* stored before it was spawned, or with that */
 	fact = (struct ar_ev_context_resolved){ .workspace_refs = workspace_refs(d),
 						.policy_facts = policy_facts(c, turn),
 						.instruction_refs = instruction_refs(d, s),

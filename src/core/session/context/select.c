@@ -211,6 +211,7 @@ struct ar_str ar_conversation_manifest(struct ar_conversation *c, const struct a
 	ar_jw_mstr(&j, "systemRef", s->system[0]);
 	ar_jw_mstr(&j, "instructionsRef", s->system[1]);
 	ar_jw_mstr(&j, "skillsRef", s->system[2]);
+	ar_jw_mstr(&j, "agentRef", s->system[3]);
 	ar_jw_key(&j, "options");
 	ar_struct_encode(&ar_shape_turn_options_desc, ar_turn_options(turn), AR_STR_NONE, &j);
 	ar_jw_mint(&j, "omitted", c->thread->omitted + (int64_t)(ar_conversation_visible(c) + s->skipped));

@@ -30,7 +30,7 @@ int ar_mode_looseness(enum ar_permission_mode mode)
 enum ar_verdict ar_mode_verdict(enum ar_permission_mode mode, const struct ar_tool *tool, bool is_confined)
 {
 	bool is_read_only = tool && tool->is_read_only;
-	bool is_own = tool && tool->owner == AR_TOOL_LOCAL;
+	bool is_own = tool && (tool->owner == AR_TOOL_LOCAL || tool->owner == AR_TOOL_SUBAGENT);
 
 	switch (mode) {
 	case AR_MODE_BYPASS:

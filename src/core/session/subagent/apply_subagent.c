@@ -47,6 +47,7 @@ enum ar_status ar_apply_subagent_spawned(struct ar_session *s, const struct ar_e
 					      .role = p->role,
 					      .nickname = p->nickname,
 					      .definition = p->definition,
+					      .instructions_ref = p->instructions_ref,
 					      .isolation = p->isolation,
 					      .model_policy = p->model_policy,
 					      .options = p->options,

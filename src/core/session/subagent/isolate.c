@@ -1,5 +1,7 @@
 /* What a child shares with its parent, and what its turns may do: never more than the turn that spawns it.
  * Role and nickname are not looked at. What cannot be had is refused, never replaced by less. Pure. */
+#include "definition/definition.h"
+#include "limits/route.h"
 #include "subagent/subagents.h"
 
 #define WORD_MAX 64 /* of a caller's own, in our sentence */
@@ -27,6 +29,7 @@ struct choice {
 	struct ar_offers offers; /* of the parent */
 	bool is_read_only, is_without_files;
 	struct ar_str names; /* separated by commas; absent: all */
+	struct ar_texts defined; /* by its definition; no `at`: all */
 };
 
 static struct ar_str next_name(struct ar_str *rest)
@@ -70,7 +73,8 @@ static enum ar_status check_names(const struct choice *c, struct ar_error *err)
 static bool is_given(const struct choice *c, const struct ar_tool *tool)
 {
 	return tool->owner != AR_TOOL_CLIENT && (!c->is_read_only || tool->is_read_only) &&
-	       (!c->is_without_files || !tool->works_in_folder) && is_named(c->names, tool->name);
+	       (!c->is_without_files || !tool->works_in_folder) && is_named(c->names, tool->name) &&
+	       (!c->defined.at || ar_texts_have(c->defined, tool->name));
 }
 
 static struct ar_shape_offered_tool_list list_tools(const struct choice *c)
@@ -86,12 +90,14 @@ static struct ar_shape_offered_tool_list list_tools(const struct choice *c)
 }
 
 static enum ar_status choose_tools(struct ar_decision *d, const struct ar_spawn *asked,
-				   struct ar_spawn_plan *ret, struct ar_error *err)
+				   const struct ar_agent_definition *def, struct ar_spawn_plan *ret,
+				   struct ar_error *err)
 {
 	struct choice c = { .d = d,
 			    .offers = ar_offers_of(d, asked->turn),
 			    .is_without_files = ar_str_is(ret->isolation.workspace, "none"),
-			    .names = AR_STR_NONE };
+			    .names = AR_STR_NONE,
+			    .defined = def->tools };
 	struct ar_str word = ret->isolation.tool;
 
 	c.is_read_only = ar_str_is(word, "read_only");
@@ -101,7 +107,8 @@ static enum ar_status choose_tools(struct ar_decision *d, const struct ar_spawn 
 		c.names = word;
 	if (check_names(&c, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (ar_str_is(word, "inherit") && !c.is_without_files && !ar_turn_options(asked->turn)->tools.at)
+	if (ar_str_is(word, "inherit") && !c.is_without_files && !c.defined.at &&
+	    !ar_turn_options(asked->turn)->tools.at)
 		return AR_OK; /* all, also those that come later */
 	ret->options.tools = list_tools(&c);
 	return AR_OK;
@@ -109,15 +116,26 @@ static enum ar_status choose_tools(struct ar_decision *d, const struct ar_spawn 
 
 /* ---- permission ---- */
 
+/* What a definition says counts where it is tighter. */
+static struct ar_str defined_mode(const struct ar_agent_definition *def, enum ar_permission_mode parent)
+{
+	enum ar_permission_mode mode = ar_str_empty(def->mode) ? 0 : ar_mode_find(def->mode);
+
+	return mode && ar_mode_looseness(mode) <= ar_mode_looseness(parent) ? def->mode : AR_STR_NONE;
+}
+
 /* Only tighter than what counts for the parent. */
 static enum ar_status choose_mode(struct ar_decision *d, const struct ar_spawn *asked,
-				  struct ar_spawn_plan *ret, struct ar_error *err)
+				  const struct ar_agent_definition *def, struct ar_spawn_plan *ret,
+				  struct ar_error *err)
 {
 	enum ar_permission_mode parent = ar_mode_find(ar_str_from(ar_permission_mode_of(d, asked->turn)));
 	struct ar_str word = asked->isolation ? asked->isolation->permission : AR_STR_NONE;
 	enum ar_permission_mode mode;
 
 	ret->isolation.permission = AR_STR("inherit");
+	if (ar_str_absent(word) || ar_str_is(word, "inherit"))
+		word = defined_mode(def, parent);
 	if (ar_str_is(ret->isolation.tool, "read_only") &&
 	    (ar_str_absent(word) || ar_str_is(word, "inherit")))
 		word = AR_STR("plan"); /* a tool that turns out to write is denied, too */
@@ -153,15 +171,34 @@ static enum ar_status choose_workspace(const struct ar_shape_isolation *asked, s
 
 /* ---- model ---- */
 
+/* Files name models of other installations: one that is not configured here is not asked for, also where a
+ * server would be asked for any name. */
+static bool has_model(const struct ar_decision *d, const struct ar_agent_definition *def, bool is_bound)
+{
+	const struct ar_policy *policy = d->input->policy;
+
+	for (size_t i = 0; i < policy->model_count && !is_bound && !ar_str_empty(def->model); i++) {
+		if (ar_str_eq(policy->models[i].name, def->model))
+			return true;
+	}
+	return false;
+}
+
 static enum ar_status choose_model(const struct ar_decision *d, const struct ar_spawn *asked,
-				   struct ar_spawn_plan *ret, struct ar_error *err)
+				   const struct ar_agent_definition *def, struct ar_spawn_plan *ret,
+				   struct ar_error *err)
 {
 	static const struct ar_shape_model_policy by_default = { .inherit = AR_OPT_BOOL(true) };
 	const struct ar_shape_model_policy *wanted = asked->model ? asked->model : &by_default;
 	const struct ar_shape_subagent_record *parent = ar_session_subagent_in(d->session, asked->thread->id);
 	bool is_bound = parent && parent->model_policy && parent->model_policy->inherit.v;
+	const struct ar_shape_model_policy defined = { .model = def->model };
 	struct ar_str inherited = ar_turn_options(asked->turn)->model;
-	bool is_other = !ar_str_absent(wanted->model) && !ar_str_eq(wanted->model, inherited);
+	bool is_other;
+
+	if (!asked->model && has_model(d, def, is_bound))
+		wanted = &defined;
+	is_other = !ar_str_absent(wanted->model) && !ar_str_eq(wanted->model, inherited);
 
 	if (is_other && (is_bound || wanted->inherit.v))
 		return ar_refuse(err, AR_ERR_POLICY_DENIED,
@@ -196,14 +233,21 @@ enum ar_status ar_subagent_isolate(struct ar_decision *d, const struct ar_spawn 
 {
 	static const struct ar_shape_isolation nothing;
 	const struct ar_shape_isolation *in = asked->isolation ? asked->isolation : &nothing;
+	struct ar_agent_definition def = { 0 };
 
+	if (!ar_str_empty(asked->definition)) {
+		if (ar_subagent_find_definition(d, asked->definition, &def, err) != AR_OK)
+			return AR_E_REFUSED;
+		ret->instructions = ar_str_absent(def.ref) ? def.text : AR_STR_NONE;
+		ret->instructions_ref = ar_str_absent(def.ref) ? ar_decide_ref(d, def.text) : def.ref;
+	}
 	ret->options = inherited_options(asked);
 	ret->isolation.tool = ar_str_absent(in->tool) ? AR_STR("inherit") : in->tool;
 	if (check_fixed(in->prompt, "prompt", "own", &ret->isolation.prompt, err) != AR_OK ||
 	    check_fixed(in->worktree, "worktree", "shared", &ret->isolation.worktree, err) != AR_OK ||
 	    check_fixed(in->memory, "memory", "own", &ret->isolation.memory, err) != AR_OK ||
-	    choose_workspace(in, ret, err) != AR_OK || choose_tools(d, asked, ret, err) != AR_OK ||
-	    choose_mode(d, asked, ret, err) != AR_OK || choose_model(d, asked, ret, err) != AR_OK)
+	    choose_workspace(in, ret, err) != AR_OK || choose_tools(d, asked, &def, ret, err) != AR_OK ||
+	    choose_mode(d, asked, &def, ret, err) != AR_OK || choose_model(d, asked, &def, ret, err) != AR_OK)
 		return AR_E_REFUSED;
 	return AR_OK;
 }

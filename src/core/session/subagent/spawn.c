@@ -115,6 +115,9 @@ static void say_spawned(struct ar_decision *d, const struct ar_spawn_plan *plan,
 			       .tool_call_id = asked->call,
 			       .task_id = plan->task ? plan->task->id : AR_STR_NONE,
 			       .depth = AR_OPT_INT(depth_of(d->session, asked->thread)),
+			       .definition =
+				       ar_str_empty(asked->definition) ? AR_STR_NONE : asked->definition,
+			       .instructions_ref = plan->instructions_ref,
 			       .options = &plan->options,
 			       .budget = asked->budget });
 }
@@ -156,6 +159,8 @@ struct ar_str ar_subagent_begin(struct ar_decision *d, struct ar_spawn_plan *pla
 						       .parent_turn_id = asked->turn->id,
 						       .subagent_id = id,
 						       .status = AR_THREAD_STATUS_IDLE });
+	if (!ar_str_absent(plan->instructions))
+		ar_decide_content(d, plan->instructions);
 	say_spawned(d, plan, id, ids.at[AR_SCOPE_THREAD]);
 	if (plan->task)
 		say_delegated(d, plan->task, id);
@@ -188,6 +193,7 @@ enum ar_status ar_decide_spawn_subagent(struct ar_decision *d, struct ar_error *
 				  .role = in->role,
 				  .nickname = in->nickname,
 				  .task = in->task_id,
+				  .definition = in->definition,
 				  .isolation = in->isolation,
 				  .model = in->model_policy,
 				  .budget = in->budget };

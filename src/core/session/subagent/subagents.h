@@ -10,6 +10,7 @@
 #define AR_SUBAGENT_CLOSING "closing" /* statusDetail: it ends, and what it began ends first */
 #define AR_SUBAGENT_LOST "lost" /* reason and statusDetail: its process is gone, its end is not known */
 #define AR_SUBAGENT_SUMMARY 4096 /* bytes of a result that its parent's model reads */
+#define AR_SPAWN_AGENT "spawn_agent" /* the tool of a model */
 #define AR_SOURCE_SUBAGENT "subagent" /* of the turns of a child */
 #define AR_PHASE_WAITING_SUBAGENTS "waiting_subagents" /* of run.status: a call waits for children */
 
@@ -55,6 +56,7 @@ struct ar_spawn {
 	struct ar_str call; /* that asks for it; absent: a command does */
 	struct ar_str objective, input; /* one of both; input is JSON */
 	struct ar_str role, nickname, task;
+	struct ar_str definition; /* name of an agent definition; absent: none */
 	const struct ar_shape_isolation *isolation; /* NULL: the default */
 	const struct ar_shape_model_policy *model;
 	const struct ar_shape_turn_budget *budget; /* NULL: what its parent has left */
@@ -66,6 +68,8 @@ struct ar_spawn_plan {
 	struct ar_shape_isolation isolation; /* that it gets */
 	struct ar_shape_model_policy model;
 	struct ar_shape_turn_options options;
+	struct ar_str instructions,
+		instructions_ref; /* of its definition; the text only where it is to be stored */
 	const struct ar_task *task; /* whose graph gets the edge; NULL: none */
 	struct ar_new_turn turn;
 };
@@ -82,6 +86,13 @@ AR_MUST_USE enum ar_status ar_subagent_isolate(struct ar_decision *d, const stru
 
 /* Whether the tool is one that a child may not use; why, for its model. Absent: it is none of these. */
 struct ar_str ar_subagent_denies(struct ar_decision *d, const struct ar_turn *turn, struct ar_str tool);
+
+/* define.c: what an agent definition asks for, as far as the parent could ask for it, too. */
+struct ar_agent_definition;
+AR_MUST_USE enum ar_status ar_subagent_find_definition(struct ar_decision *d, struct ar_str name,
+						       struct ar_agent_definition *ret, struct ar_error *err);
+/* The tool that spawns agents as the session has it: with its definitions. Any other tool as it is. */
+const struct ar_tool *ar_subagent_describe(struct ar_decision *d, const struct ar_tool *tool);
 
 /* ---- input.c ---- */
 

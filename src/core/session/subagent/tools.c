@@ -191,6 +191,7 @@ static enum ar_status spawn(struct ar_decision *d, struct ar_turn *turn, struct 
 				  .objective = text_in(d, args, "objective"),
 				  .role = ar_str_utf8_prefix(text_in(d, args, "role"), 128),
 				  .nickname = ar_str_utf8_prefix(text_in(d, args, "nickname"), 128),
+				  .definition = text_in(d, args, "agent"),
 				  .isolation = &isolation,
 				  .budget = budget_in(d, args) };
 	struct ar_spawn_plan plan;
@@ -289,7 +290,7 @@ typedef enum ar_status tool_fn(struct ar_decision *d, struct ar_turn *turn, stru
 static const struct {
 	const char *name;
 	tool_fn *run;
-} tools[] = { { "spawn_agent", spawn },
+} tools[] = { { AR_SPAWN_AGENT, spawn },
 	      { "send_input", send },
 	      { "wait_agents", wait },
 	      { "close_agent", close_one } };

@@ -5,6 +5,7 @@
 #include "decide.h"
 #include "definition/definition.h"
 #include "schema.h"
+#include "subagent/subagents.h"
 
 #define CLIENT_TOOLS_MAX 128
 
@@ -121,7 +122,7 @@ struct ar_offers ar_offers_of(struct ar_decision *d, const struct ar_turn *turn)
 		if (ar_decide_may_use(d, inv->tools[i]) &&
 		    (!is_restricted || is_wanted(tools, inv->tools[i]->name)) &&
 		    !(skills && ar_str_eq(skills->name, inv->tools[i]->name)))
-			o.at[o.count++] = inv->tools[i];
+			o.at[o.count++] = ar_subagent_describe(d, inv->tools[i]);
 	}
 	for (size_t i = 0; i < tools->count; i++) {
 		if (!is_name(&tools->at[i]) && !ar_offers_find(&o, tools->at[i].name))
