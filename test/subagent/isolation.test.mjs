@@ -116,3 +116,28 @@ test('SA-14 CP-35 a child with running processes: they end, then it is closed; n
 	assert.ok(terminated >= 0 && terminated < facts.indexOf(closed));
 	assert.ok(closed.payload.resourcesReleased.includes(facts[terminated].processId), JSON.stringify(closed.payload));
 });
+
+test('AC-07 four children, one completes, one fails, one needs a person, one is closed: known from facts and wait_subagents alone', async () => {
+	const p = await parent({ options: { mode: 'untrusted' } });
+	const made = [];
+	for (const objective of ['[[say good]]', '[[http 400]]', write('person.txt'), '[[hang]]']) made.push(await spawn(p, objective));
+	const [good, bad, asks, closed] = made.map((c) => c.subagentId);
+	await run('close_subagent', { subagentId: closed, reason: 'not needed' });
+	const early = await run('wait_subagents', { subagentIds: [good, bad, asks, closed], mode: 'all', timeoutMs: 3000 });
+	assert.deepEqual([early.timedOut, early.children.map((c) => c.status)], [true, ['completed', 'failed', 'blocked', 'closed']]);
+	const facts = await log(p.sessionId);
+	const last = (id) => facts.filter((e) => e.subagentId === id && e.type.startsWith('subagent.')).at(-1);
+	assert.deepEqual([good, bad, asks, closed].map((id) => [last(id).type, last(id).payload.status]),
+		[['subagent.completed', undefined], ['subagent.failed', undefined], ['subagent.status', 'blocked'], ['subagent.closed', undefined]]);
+	for (const c of made) {
+		const { payload } = facts.find((e) => e.type === 'subagent.spawned' && e.subagentId === c.subagentId);
+		assert.deepEqual([payload.parentSessionId, payload.parentThreadId, payload.parentTurnId, payload.childThreadId], [p.sessionId, p.threadId, p.turnId, c.childThreadId]);
+	}
+	const { threads: [thread], subagentJobSummary } = await run('get_thread_read', { sessionId: p.sessionId, threadId: p.threadId });
+	assert.deepEqual(thread.subagents.map((r) => r.subagentId).sort(), [good, bad, asks, closed].sort());
+	assert.deepEqual([subagentJobSummary.counts.completed, subagentJobSummary.counts.failed, subagentJobSummary.counts.blocked, subagentJobSummary.counts.closed], [1, 1, 1, 1]);
+	const { actionId } = facts.find((e) => e.type === 'action.required' && e.threadId === made[2].childThreadId);
+	await run('respond_action', { actionId, decision: 'allow' });
+	const late = await run('wait_subagents', { subagentIds: [asks], timeoutMs: 20000 });
+	assert.deepEqual([late.timedOut, late.children[0].status], [false, 'completed']);
+});
