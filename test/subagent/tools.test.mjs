@@ -112,3 +112,14 @@ test('an interruption ends the call and the child; nothing of it runs on', async
 	assert.equal((await ended(sessionId, turnId)).payload.status, 'cancelled');
 	await waitFor(async () => (await list(sessionId))[0].status === 'cancelled', 'the child ends too');
 });
+
+test('a child that ends without having run: the call that waits for it is answered', async () => {
+	const p = await submit(w.rt, '[[hang]]');
+	for (let i = 0; i < 4; i++) await run('spawn_subagent', { sessionId: p.sessionId, threadId: p.threadId, turnId: p.turnId, objective: '[[hang]]' });
+	const { turnId } = await submit(w.rt, spawnCall('never'), { sessionId: p.sessionId, createPolicy: { thread: 'new' } });
+	const queued = await waitFor(async () => (await list(p.sessionId)).find((r) => r.status === 'queued'), 'a child without a place');
+	const child = (await log(p.sessionId)).find((e) => e.type === 'turn.submitted' && e.threadId === queued.childThreadId);
+	await run('remove_queued_turn', { sessionId: p.sessionId, turnId: child.turnId, reason: 'no' });
+	assert.equal((await ended(p.sessionId, turnId)).type, 'turn.completed');
+	assert.match((await results(p.sessionId, turnId))[0].payload.preview, /is cancelled: no/);
+});

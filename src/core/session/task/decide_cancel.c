@@ -177,6 +177,7 @@ enum ar_status ar_decide_cancel_task(struct ar_decision *d, struct ar_error *err
 		if (!waits_for_parts(d, task, &c))
 			out.status = AR_CANCEL_TASK_STATUS_CANCELLED;
 	}
+	ar_subagents_settle(d);
 	ar_decide_reply(d, AR_CMD_CANCEL_TASK, &out);
 	return AR_OK;
 }

@@ -112,6 +112,7 @@ enum ar_status ar_decide_remove_queued_turn(struct ar_decision *d, struct ar_err
 	out.removed = ar_vec_find(&t->queue, turn, &at);
 	if (out.removed)
 		ar_decide_cancel_queued(d, turn, reason);
+	ar_subagents_settle(d); /* it may have been all that a child had to do */
 	out.order = ar_decide_turn_ids(d, &t->queue);
 	ar_decide_reply(d, AR_CMD_REMOVE_QUEUED_TURN, &out);
 	return AR_OK;
