@@ -23,6 +23,7 @@ static const char help[] =
 	"usage: agentd worker --join URL --token-file FILE [--dir DIR] [--label NAME=VALUE]... [--ca-file "
 	"FILE]\n"
 	"                     [--name NAME] [--config FILE] [--workspaces DIR]\n"
+	"                     [--root NAME=PATH]...\n"
 	"       agentd worker --check [--config FILE]\n"
 	"\n"
 	"Runs the tool calls and commands of a daemon on another machine: holds workspaces and their\n"
@@ -36,6 +37,7 @@ static const char help[] =
 	"  --workspaces DIR   directory of its workspaces (default: workspaces in --dir); workers of a pool "
 	"have\n"
 	"                     a shared one, at the same path\n"
+	"  --root NAME=PATH   offers this folder as a workspace, by its name; may be given several times\n"
 	"  --label NAME=VALUE shown with the worker; may be given several times\n"
 	"  --ca-file FILE     PEM: accept only certificates of this authority (default: the system's)\n"
 	"  --name NAME        name of this machine (default: its host name)\n"
@@ -63,26 +65,30 @@ struct words {
 	bool is_check;
 	struct ar_str labels[LABELS_MAX];
 	size_t label_count;
+	struct ar_str roots[LABELS_MAX];
+	size_t root_count;
 };
 
-/* Takes the labels out of the words; what is left are options that come once. -1: a label is wrong. */
-static int take_labels(int argc, char **argv, struct words *w)
+/* Takes NAME=VALUE options of that name out of the words; what is left are options that come once. -1: one is
+ * wrong, or there are too many. */
+static int take_pairs(int argc, char **argv, const char *option, struct ar_str *ret, size_t *ret_count)
 {
+	size_t len = strlen(option);
 	int kept = 1;
 
 	for (int i = 1; i < argc; i++) {
-		bool is_long = strncmp(argv[i], "--label=", 8) == 0;
+		bool is_long = strncmp(argv[i], option, len) == 0 && argv[i][len] == '=';
 
-		if (!is_long && (strcmp(argv[i], "--label") != 0 || i + 1 == argc)) {
+		if (!is_long && (strcmp(argv[i], option) != 0 || i + 1 == argc)) {
 			argv[kept++] = argv[i];
 			continue;
 		}
-		if (w->label_count == LABELS_MAX)
+		if (*ret_count == LABELS_MAX)
 			return -1;
-		w->labels[w->label_count] = ar_str_from(is_long ? argv[i] + 8 : argv[++i]);
-		if (!memchr(w->labels[w->label_count].p, '=', w->labels[w->label_count].len))
+		ret[*ret_count] = ar_str_from(is_long ? argv[i] + len + 1 : argv[++i]);
+		if (!memchr(ret[*ret_count].p, '=', ret[*ret_count].len))
 			return -1;
-		w->label_count++;
+		(*ret_count)++;
 	}
 	return kept;
 }
@@ -107,6 +113,20 @@ static struct ar_str labels_json(const struct words *w, struct ar_arena *a)
 	return json;
 }
 
+static struct ar_worker_roots roots_of(const struct words *w, struct ar_arena *a)
+{
+	struct ar_str *names = ar_arena_alloc(a, (w->root_count + 1) * sizeof(*names));
+	struct ar_str *paths = ar_arena_alloc(a, (w->root_count + 1) * sizeof(*paths));
+
+	for (size_t i = 0; i < w->root_count; i++) {
+		struct ar_str name, path = ar_str_split(w->roots[i], '=', &name);
+
+		names[i] = ar_arena_str(a, name);
+		paths[i] = ar_arena_str(a, path);
+	}
+	return (struct ar_worker_roots){ { names, w->root_count }, { paths, w->root_count } };
+}
+
 /* 0: go on; otherwise leave with that status - 1. */
 static int read_words(int argc, char **argv, struct words *w)
 {
@@ -121,9 +141,12 @@ static int read_words(int argc, char **argv, struct words *w)
 						    { 0 } };
 	int rc;
 
-	argc = take_labels(argc, argv, w);
+	argc = take_pairs(argc, argv, "--label", w->labels, &w->label_count);
+	if (argc >= 0)
+		argc = take_pairs(argc, argv, "--root", w->roots, &w->root_count);
 	if (argc < 0) {
-		fprintf(stderr, "agentd worker: a label is NAME=VALUE, and there are at most %d\n",
+		fprintf(stderr,
+			"agentd worker: --label is NAME=VALUE, --root is NAME=PATH, at most %d each\n",
 			LABELS_MAX);
 		return 3;
 	}
@@ -228,6 +251,7 @@ static int serve(const struct words *words, struct ar_arena *a, struct ar_config
 					 .ca_file = words->ca_file,
 					 .name = words->name,
 					 .labels = labels_json(words, a),
+					 .roots = roots_of(words, a),
 					 .log = &ar_agentd_log,
 					 .on_ready = on_ready,
 					 .on_stopping = on_stopping,

@@ -242,6 +242,13 @@ static enum ar_status target_create_workspace(struct ar_call *c, struct target *
 		return AR_OK;
 	}
 	t->is_fresh = false;
+	if (!ar_str_absent(in->worker)) {
+		ar_workspace_key(tenant,
+				 ar_arena_fmt(&c->arena, "%.*s/%.*s", AR_STR_ARG(in->worker),
+					      AR_STR_ARG(in->root)),
+				 (char *)t->session_key.p);
+		return AR_OK;
+	}
 	if (!ar_str_is_plain_path(in->root))
 		return ar_refuse(
 			err, AR_ERR_INVALID_INPUT,

@@ -188,6 +188,7 @@ static void send_call(struct remote_call *c)
 	} else {
 		ar_wire_add(&w, "home", c->of.folder->home);
 		ar_wire_add(&w, "key", c->of.folder->key);
+		ar_wire_add(&w, "root", c->of.folder->root);
 	}
 	ar_remote_send(c->remote, &w);
 }
@@ -342,9 +343,15 @@ static void finish_folder(struct remote_call *c, struct ar_wire_message *m, stru
 	struct ar_str folder = ar_wire_text(m, m->head, "folder");
 	struct ar_str message = ar_wire_text(m, m->head, "message");
 
+	bool is_offered = ar_wire_bool(m, m->head, "isOffered");
+
 	m->is_broken |= status == AR_OK && !ar_str_is_plain_path(folder);
 	if (m->is_broken)
 		return;
+	if (status == AR_OK && is_offered != !ar_str_absent(f->root)) {
+		status = AR_E_UNAVAILABLE; /* an older one makes a folder, whatever it is asked for */
+		message = AR_STR("the worker does not offer folders; update it");
+	}
 	f->status = status;
 	if (status == AR_OK)
 		f->folder = ar_arena_str(f->arena, folder);

@@ -18,6 +18,7 @@
 struct ar_worker_folder {
 	struct ar_str home, key; /* names of the folders: of the tenant, and of the workspace below it */
 	struct ar_str worker; /* wk_..., that is to have it; absent: this machine */
+	struct ar_str root; /* name of a folder that the worker offers; absent: one is made */
 	struct ar_arena *arena; /* of the result */
 	void (*done)(struct ar_worker_folder *f);
 	enum ar_status status; /* result */

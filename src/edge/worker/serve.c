@@ -327,14 +327,22 @@ static void on_later(uv_timer_t *timer)
 
 /* ---- folders ---- */
 
+static bool is_below(struct ar_str folder, struct ar_str root)
+{
+	return ar_str_starts(folder, root) && folder.len > root.len && folder.p[root.len] == '/';
+}
+
 bool ar_serve_may_use(const struct ar_worker_serve *s, struct ar_str folder)
 {
-	struct ar_str root = s->options.folders;
+	const struct ar_texts *offered = &s->options.offered;
 
 	if (!ar_str_is_plain_path(folder))
 		return false;
-	return ar_str_absent(root) ||
-	       (ar_str_starts(folder, root) && folder.len > root.len && folder.p[root.len] == '/');
+	for (size_t i = 0; i < offered->count; i++) {
+		if (ar_str_eq(folder, offered->at[i]) || is_below(folder, offered->at[i]))
+			return true;
+	}
+	return ar_str_absent(s->options.folders) || is_below(folder, s->options.folders);
 }
 
 /* ---- life ---- */

@@ -25,6 +25,7 @@ struct ar_worker_serve_options {
 	struct ar_str dir; /* of this worker alone: `begun`, the ids of calls, is kept there */
 	/* Absolute: folders that calls name must be below it. Absent: any absolute path */
 	struct ar_str folders;
+	struct ar_texts offered; /* further folders that calls may name, or what is below them; borrowed */
 	struct ar_str version; /* of the program */
 	struct ar_str labels; /* JSON object; absent: none */
 	struct ar_clock *clock; /* NULL: one that also counts while the machine sleeps */

@@ -224,6 +224,8 @@ static void on_folder(struct ar_worker_folder *f)
 		return;
 	begin_result(c);
 	ar_jw_mint(&c->result.w, "status", f->status);
+	if (f->status == AR_OK && !ar_str_absent(f->root))
+		ar_jw_mbool(&c->result.w, "isOffered", true);
 	if (f->status == AR_OK)
 		ar_wire_add(&c->result, "folder", f->folder);
 	else
@@ -387,6 +389,7 @@ static const char *read_folder(struct served_call *c, struct ar_wire_message *m)
 
 	f->home = ar_arena_str(&c->arena, ar_wire_text(m, m->head, "home"));
 	f->key = ar_arena_str(&c->arena, ar_wire_text(m, m->head, "key"));
+	f->root = ar_arena_str(&c->arena, ar_wire_text(m, m->head, "root"));
 	f->arena = &c->arena;
 	f->done = on_folder;
 	m->is_broken |= ar_str_empty(f->home) || ar_str_empty(f->key);

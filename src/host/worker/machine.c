@@ -36,11 +36,29 @@ static bool is_key(struct ar_str s)
 	return s.len == AR_SESSION_KEY_LEN;
 }
 
+/* What is there was checked when the worker started; others get no answer about it. */
+static void find_offered(const struct ar_worker_machine *m, struct ar_worker_folder *f)
+{
+	for (size_t i = 0; i < m->root_names.count; i++) {
+		if (ar_str_eq(m->root_names.at[i], f->root)) {
+			f->folder = ar_arena_str(f->arena, m->root_paths.at[i]);
+			f->done(f);
+			return;
+		}
+	}
+	f->status = ar_refuse(&f->err, AR_ERR_INVALID_INPUT, "the worker offers no folder of that name");
+	f->done(f);
+}
+
 static void find_folder(void *arg, struct ar_worker_folder *f)
 {
 	struct ar_worker_machine *m = arg;
 	struct folder_wish *wish;
 
+	if (!ar_str_absent(f->root)) {
+		find_offered(m, f);
+		return;
+	}
 	if (!is_key(f->home) || !is_key(f->key)) {
 		f->status = ar_refuse(&f->err, AR_ERR_INVALID_INPUT, "no workspace has such a key");
 		f->done(f);

@@ -15,6 +15,7 @@
 struct ar_worker_machine {
 	uv_loop_t *loop;
 	const struct ar_log *log; /* set before the open */
+	struct ar_texts root_names, root_paths; /* likewise: folders that it offers */
 	struct ar_worker_ports ports;
 	struct ar_sandbox *sandbox;
 	struct ar_host_processes processes;

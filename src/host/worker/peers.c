@@ -402,6 +402,7 @@ static struct peer *add_peer(struct ar_worker_peers *p, struct ar_str url)
 					 &(struct ar_worker_serve_options){ .shared = p->o.shared,
 									    .dir = AR_STR(""),
 									    .folders = p->o.folders,
+									    .offered = p->o.offered,
 									    .version = p->o.version,
 									    .labels = p->o.labels,
 									    .on_joined = on_joined,

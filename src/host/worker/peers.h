@@ -15,6 +15,7 @@ struct ar_worker_peers_options {
 	const struct ar_worker_ports *ports;
 	struct ar_serve_shared *shared;
 	struct ar_str folders, version, labels; /* as those of serve.h */
+	struct ar_texts offered; /* likewise */
 	const struct ar_log *log;
 	void (*on_joined)(void *arg); /* a node has greeted */
 	void (*on_denied)(void *arg, const char *why); /* nothing that is tried again would help; once */

@@ -9,7 +9,9 @@
 #include "worker/peers.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -246,6 +248,51 @@ static enum ar_status make_dirs(struct ar_worker_host *w, struct ar_error *err)
 				    err);
 }
 
+static bool is_around(const char *outer, const char *inner)
+{
+	size_t len = strlen(outer);
+
+	return strncmp(outer, inner, len) == 0 && (len == 1 || inner[len] == '/' || inner[len] == '\0');
+}
+
+static bool overlap(const char *a, const char *b)
+{
+	return is_around(a, b) || is_around(b, a);
+}
+
+/* A command in an offered folder may write all of it, links too: nothing else that we open by its path is
+ * above it or below. */
+static enum ar_status check_root(const struct ar_worker_host *w, size_t i, struct ar_error *err)
+{
+	const struct ar_texts *paths = &w->start->roots.paths;
+	const char *path = paths->at[i].p;
+	char real[PATH_MAX], dir[PATH_MAX], workspaces[PATH_MAX];
+	bool is_apart;
+	struct stat st;
+
+	if (!realpath(path, real) || strcmp(real, path) != 0 || stat(real, &st) != 0 || !S_ISDIR(st.st_mode))
+		return ar_fail(err, AR_E_INVALID,
+			       "--root '%.200s' is no folder, or there is a link on its path", path);
+	is_apart = realpath(w->start->dir, dir) && realpath(w->config.workspaces.dir, workspaces) &&
+		   !overlap(real, dir) && !overlap(real, workspaces);
+	for (size_t k = 0; k < i; k++)
+		is_apart &= !overlap(real, paths->at[k].p);
+	return is_apart ? AR_OK
+			: ar_fail(err, AR_E_INVALID,
+				  "--root '%.200s' is above or below the directory of the worker, of its "
+				  "workspaces, or another root",
+				  path);
+}
+
+static enum ar_status check_roots(const struct ar_worker_host *w, struct ar_error *err)
+{
+	for (size_t i = 0; i < w->start->roots.paths.count; i++) {
+		if (check_root(w, i, err) != AR_OK)
+			return err->status;
+	}
+	return AR_OK;
+}
+
 /* Whether this worker was enrolled before, or has what it needs for it. */
 static enum ar_status find_identity(struct ar_worker_host *w, struct ar_error *err)
 {
@@ -274,6 +321,7 @@ static enum ar_status open_peers(struct ar_worker_host *w, struct ar_error *err)
 					     .folders = w->machine.folders.dir,
 					     .version = AR_STR(AR_VERSION),
 					     .labels = w->start->labels,
+					     .offered = w->start->roots.paths,
 					     .log = w->start->log,
 					     .on_joined = on_joined,
 					     .on_denied = on_denied,
@@ -298,7 +346,9 @@ enum ar_status ar_worker_host_open(uv_loop_t *loop, const struct ar_worker_start
 	w->config = *start->config;
 	w->lock = -1;
 	w->machine.log = start->log;
-	if (make_dirs(w, err) != AR_OK || find_identity(w, err) != AR_OK ||
+	w->machine.root_names = start->roots.names;
+	w->machine.root_paths = start->roots.paths;
+	if (make_dirs(w, err) != AR_OK || check_roots(w, err) != AR_OK || find_identity(w, err) != AR_OK ||
 	    ar_worker_machine_open(loop, &w->config, &w->machine, err) != AR_OK ||
 	    open_peers(w, err) != AR_OK) {
 		ar_worker_host_free(w);

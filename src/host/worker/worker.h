@@ -10,6 +10,11 @@
 
 #include <uv.h>
 
+/* Folders that workspaces may be made of: names and absolute paths, in the same order. */
+struct ar_worker_roots {
+	struct ar_texts names, paths;
+};
+
 /* Borrowed until ar_worker_host_free. */
 struct ar_worker_start {
 	const struct ar_config *config; /* data_dir and workspaces.dir are not looked at */
@@ -20,6 +25,7 @@ struct ar_worker_start {
 	const char *ca_file; /* NULL: the system's */
 	const char *name; /* of this machine, for people */
 	struct ar_str labels; /* JSON object; absent: none */
+	struct ar_worker_roots roots;
 	const struct ar_log *log;
 	/* The daemon knows this worker and has greeted it: the first time. */
 	void (*on_ready)(void *arg, struct ar_str worker_id);

@@ -37,9 +37,12 @@ void ar_host_workers_find_folder(void *workers, struct ar_folder_request *r)
 	}
 	wish = ar_new0(sizeof(*wish));
 	wish->request = r;
-	wish->folder = (struct ar_worker_folder){
-		.home = r->home, .key = r->key, .worker = r->worker, .arena = r->arena, .done = on_folder
-	};
+	wish->folder = (struct ar_worker_folder){ .home = r->home,
+						  .key = r->key,
+						  .worker = r->worker,
+						  .root = r->root,
+						  .arena = r->arena,
+						  .done = on_folder };
 	w->ports->find_folder(w->ports->folder_arg, &wish->folder);
 }
 

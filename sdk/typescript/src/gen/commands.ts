@@ -2260,9 +2260,9 @@ export interface GetArtifactResult {
 export interface CreateWorkspaceInput {
   /** Name to show; without it the last part of the root. */
   name?: string;
-  /** Absolute path of a folder that the caller owns, for callers on this machine; without it the runtime makes one. */
+  /** Absolute path of a folder that the caller owns, for callers on this machine; with worker, the name of a folder that the worker offers. Without it the runtime makes one. */
   root?: string;
-  /** Worker that is to have the folder; without it the server itself. Not together with root. */
+  /** Worker that is to have the folder; without it the server itself. */
   worker?: string;
   /** What new sessions share with it; without it, shared. */
   isolation?: WorkspaceIsolation;

@@ -36,9 +36,11 @@ void ar_worker_find_for(struct ar_call *c, struct ar_str id)
 	const struct ar_cmd_create_workspace_in *in = c->input;
 	struct ar_str key = ar_worker_key_in(id);
 
-	if (!ar_str_absent(in->root))
-		ar_call_refuse(c, AR_ERR_INVALID_INPUT,
-			       "a worker makes the folder itself; leave root out, or leave worker out");
+	if (!ar_str_absent(in->root) && !ar_pool_is_name(in->root))
+		ar_call_refuse(
+			c, AR_ERR_INVALID_INPUT,
+			"with worker, root is the name of a folder that the worker offers (agentd worker "
+			"--root NAME=PATH); without root it makes one");
 	else if (ar_str_absent(key))
 		ar_worker_refuse_unknown(c);
 	else

@@ -38,7 +38,7 @@ static enum ar_status check_root(const struct ar_decision *d, struct ar_error *e
 	if (folder->worker && folder->worker->status != AR_WORKER_RECORD_STATUS_ACTIVE)
 		return ar_refuse(err, AR_ERR_WORKER_REMOVED, "worker %.*s was removed; use another",
 				 AR_STR_ARG(folder->worker->worker_id));
-	if (folder->is_managed || ar_str_eq(in->root, folder->root))
+	if (folder->is_managed || folder->worker || ar_str_eq(in->root, folder->root))
 		return check_isolation(in->isolation, folder->worker || !ar_str_absent(folder->pool), err);
 	return ar_refuse(
 		err, AR_ERR_INVALID_INPUT,
