@@ -228,10 +228,10 @@ static enum ar_status check_retry(const struct ar_job *job, int64_t number,
 									 : row->status));
 	if (!row->retryable.v || ar_str_absent(row->input_ref))
 		return ar_refuse(err, AR_ERR_NOT_RETRYABLE, "item %lld failed for good", (long long)number);
-	if ((int64_t)job->running.count >= 2 * job->concurrency)
+	if (ar_job_at_work(job) >= 2 * job->concurrency)
 		return ar_refuse(err, AR_ERR_CONFLICT,
-				 "%zu items are at work, twice the concurrency of the job; wait for one",
-				 job->running.count);
+				 "%lld items are at work, twice the concurrency of the job; wait for one",
+				 (long long)ar_job_at_work(job));
 	return AR_OK;
 }
 

@@ -88,6 +88,7 @@ struct ar_job *ar_session_job_of(const struct ar_session *s, struct ar_str item_
 
 /* The item, while it is worked on; NULL: it is not. */
 struct ar_job_item *ar_job_running(const struct ar_job *job, int64_t number);
+int64_t ar_job_at_work(const struct ar_job *job); /* turns: items that others have take no place */
 bool ar_job_is_ahead(const struct ar_job *job, int64_t number);
 bool ar_job_is_pending(const struct ar_job *job, int64_t number);
 struct ar_shape_job_counts ar_job_counts(const struct ar_job *job);

@@ -6,7 +6,7 @@
 /* A quarter of the places: items begin several at a time. */
 bool ar_job_wants_items(const struct ar_job *job, int64_t ends)
 {
-	int64_t running = (int64_t)job->running.count - ends, free = job->concurrency - running;
+	int64_t running = ar_job_at_work(job) - ends, free = job->concurrency - running;
 
 	if (job->status == AR_JOB_PENDING)
 		return true;

@@ -242,7 +242,7 @@ static void fill(struct ar_decision *d, struct ar_job *job)
 	    !ar_job_read_list(d, ref, &page))
 		return;
 	end = page.first + (int64_t)page.count;
-	while (d->fault == AR_OK && (int64_t)job->running.count < job->concurrency && job->cursor < end &&
+	while (d->fault == AR_OK && ar_job_at_work(job) < job->concurrency && job->cursor < end &&
 	       job->cursor >= page.first)
 		ar_job_start_item(d, job,
 				  &(struct ar_job_attempt){ .number = job->cursor,
@@ -275,10 +275,10 @@ void ar_job_continue(struct ar_decision *d, struct ar_job *job)
 		complete(d, job);
 		return;
 	}
-	if (job->running.count == 0 && ar_job_counts(job).pending.v > 0)
+	if (ar_job_at_work(job) == 0 && ar_job_counts(job).pending.v > 0)
 		ar_decide_wake(d, AR_IN_JOB_DUE, job->id, d->input->now);
 	else if (job->progressed != d->input->now &&
-		 (job->running.count == 0 || d->input->now - job->progressed >= AR_JOB_PROGRESS))
+		 (ar_job_at_work(job) == 0 || d->input->now - job->progressed >= AR_JOB_PROGRESS))
 		ar_job_say_progress(d, job);
 }
 

@@ -61,6 +61,15 @@ struct ar_job_item *ar_job_running(const struct ar_job *job, int64_t number)
 	return NULL;
 }
 
+int64_t ar_job_at_work(const struct ar_job *job)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < job->running.count; i++)
+		n += !((const struct ar_job_item *)job->running.at[i])->is_assigned;
+	return n;
+}
+
 bool ar_job_is_ahead(const struct ar_job *job, int64_t number)
 {
 	for (size_t i = 0; i < job->ahead.count; i++) {
