@@ -143,6 +143,7 @@ test('settings that cannot work are refused at the start', async () => {
 		[{ token: 'short' }, /fewer than 16 bytes/],
 		[{ text: 'see {{a b}}' }, /neither \{\{body\}\} nor the path/],
 		[{ text: 'see {{body' }, /neither \{\{body\}\} nor the path/],
+		[{ workspace: 'work' }, /workspace 'work' is not the id of one/],
 		[{ name: 'a/b' }, /name 'a\/b'/],
 	]) {
 		const rt = await startAgentd({ config: { triggers: [{ name: 'one', token: TOKEN, text: 'hello', ...more }] }, mayDie: true });

@@ -9,6 +9,7 @@
 #include "json.h"
 #include "mem.h"
 #include "sign.h"
+#include "tenant.h"
 #include "trigger/template.h"
 
 #include <string.h>
@@ -52,6 +53,10 @@ static enum ar_status check_one(const struct ar_config_triggers *t, bool has_sec
 		return ar_fail(err, AR_E_INVALID,
 			       "triggers: the token or secret of '%.64s' has fewer than %d bytes", t->name,
 			       TOKEN_MIN);
+	if (*t->workspace && ar_str_absent(ar_workspace_key_in(ar_str_from(t->workspace))))
+		return ar_fail(err, AR_E_INVALID,
+			       "triggers: '%.64s': workspace '%.100s' is not the id of one (ws_...)", t->name,
+			       t->workspace);
 	if (ar_trigger_template_check(ar_str_from(t->text), &why) != AR_OK)
 		return ar_fail(err, AR_E_INVALID, "triggers: the text of '%.64s': %.200s", t->name, why.msg);
 	return AR_OK;
