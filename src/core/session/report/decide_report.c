@@ -72,10 +72,10 @@ enum ar_status ar_decide_sent(struct ar_decision *d, struct ar_error *err AR_UNU
 	struct ar_thread *t;
 	const struct ar_turn *turn = ar_session_turn(d->session, d->input->sent->subject, &t);
 
-	if (ar_str_starts(d->input->sent->subject, AR_STR(AR_SCHEDULE_PREFIX "_")))
-		ar_schedule_sent(d);
 	if (turn && !ar_str_absent(turn->outcome) && !ar_str_absent(turn->report_to))
 		reported(d, turn);
+	else if (ar_str_starts(d->input->sent->subject, AR_STR(AR_SCHEDULE_PREFIX "_")))
+		ar_schedule_sent(d);
 	else if (ar_str_starts(d->input->sent->subject, AR_STR("job_")))
 		ar_job_sent(d);
 	return AR_OK;
