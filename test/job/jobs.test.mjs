@@ -196,3 +196,24 @@ test('JB-06 JB-12 CP-47 a thousand items, killed with -9 three times on the way:
 	assert.equal(checkLaws(await jobFacts(w.rt, sessionId), 1000).size, 1000);
 	await w.rt.stop();
 });
+
+test('JB-02 CP-46 five jobs brought to the five states: list_jobs has them, also after kill -9, and by their status', async () => {
+	const w = await world();
+	const { sessionId, jobId: pending } = await ok(w.rt, 'create_job', { instruction: 'x', input: 'a', start: false });
+	const make = async (input, more = {}) => (await ok(w.rt, 'create_job', { sessionId, instruction: 'x', input, ...more })).jobId;
+	const running = await make('[[hang]]a');
+	const completed = await make('a');
+	const failed = await make('[[hang]]b', { maxRuntime: 200 });
+	const cancelled = await make('[[hang]]c');
+	await ok(w.rt, 'cancel_job', { jobId: cancelled, reason: 'enough' });
+	await ended(w.rt, completed);
+	await ended(w.rt, failed);
+	await w.rt.kill9();
+	w.rt = await w.again();
+	const { jobs } = await ok(w.rt, 'list_jobs', { sessionId });
+	assert.deepEqual(jobs.map((j) => [j.jobId, j.status]), [[pending, 'pending'], [running, 'running'], [completed, 'completed'], [failed, 'failed'], [cancelled, 'cancelled']]);
+	for (const { jobId, status } of jobs) assert.deepEqual((await ok(w.rt, 'list_jobs', { sessionId, status })).jobs.map((j) => j.jobId), [jobId]);
+	const page = await ok(w.rt, 'list_jobs', { sessionId, limit: 2 });
+	assert.deepEqual([page.jobs.length, (await ok(w.rt, 'list_jobs', { sessionId, cursor: page.nextCursor })).jobs.length], [2, 3]);
+	await w.rt.stop();
+});

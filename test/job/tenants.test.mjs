@@ -1,5 +1,6 @@
 // Jobs of two tenants on one server: each runs in sessions of its own tenant, and nothing of it shows to the other.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { waitFor, world } from '../lib/runtime.mjs';
 import { ask, must } from '../tenant/tenants.mjs';
@@ -27,5 +28,18 @@ test('JB-01 a job of a named tenant runs in sessions of that tenant; another ten
 	const forged = await ask(w.rt, acme, 'report_turn', { to: item.jobItemId, turnId: item.turnId, sessionId: item.sessionId, status: 'completed' });
 	assert.equal(forged.body.error.code, 'not_authorized');
 	assert.deepEqual(await must(w.rt, acme, 'get_job', { jobId }), job);
+	await w.rt.stop();
+});
+
+test('refs to one large content, ten thousand times: refused by its limit, without reading them all', async () => {
+	const w = await world();
+	const { sessionId } = await must(w.rt, undefined, 'create_job', { instruction: 'x', input: 'a', start: false });
+	const { jobId } = await must(w.rt, undefined, 'create_job', { sessionId, instruction: 'y'.repeat(60000), input: 'a', start: false });
+	const { instructionRef } = await must(w.rt, undefined, 'get_job', { jobId });
+	const peak = () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${w.rt.pid}/status`, 'utf8'))[1]) / 1024;
+	const before = peak();
+	const answer = await ask(w.rt, undefined, 'create_job', { sessionId, instruction: 'x', inputRefs: Array(9000).fill(instructionRef) });
+	assert.deepEqual([answer.body.error?.code, /67108864 bytes/.test(answer.text)], ['invalid_input', true], answer.text.slice(0, 200));
+	assert.ok(peak() - before < 250, `${before} to ${peak()} MB`);
 	await w.rt.stop();
 });

@@ -5,6 +5,8 @@
 #include "job/job.h"
 #include "storage.h"
 
+#define TOGETHER 4 /* contents read at once: a caller chooses how many there are */
+
 struct ar_job_fetch {
 	struct ar_live *live;
 	struct ar_engine_request *request;
@@ -13,6 +15,7 @@ struct ar_job_fetch {
 	struct ar_text *texts;
 	struct ar_hash *hashes;
 	size_t at, count; /* of the needs: where the running read begins, how many it has */
+	size_t bytes; /* read so far */
 	struct ar_store_items items;
 	struct ar_store_blobs_get blobs;
 };
@@ -66,8 +69,10 @@ static void on_blobs(struct ar_store_op *op)
 		over(f, op);
 		return;
 	}
-	for (size_t i = 0; i < f->count; i++)
+	for (size_t i = 0; i < f->count; i++) {
 		f->texts[f->at + i].bytes = ar_arena_str(&f->live->commit.arena, f->blobs.bytes[i]);
+		f->bytes += f->blobs.bytes[i].len;
+	}
 	f->at += f->count;
 	ar_store_op_fini(op);
 	next_read(f);
@@ -100,7 +105,7 @@ static bool take_group(struct ar_job_fetch *f, struct ar_str *ret_session)
 	while (f->at < f->needs.count &&
 	       (!ar_ref_parse(f->needs.refs[f->at], &first, &f->hashes[f->at]) || !may_read(f, first)))
 		f->at++; /* it stays absent */
-	for (f->count = 0; f->at + f->count < f->needs.count; f->count++) {
+	for (f->count = 0; f->count < TOGETHER && f->at + f->count < f->needs.count; f->count++) {
 		size_t i = f->at + f->count;
 
 		if (!ar_ref_parse(f->needs.refs[i], &key, &f->hashes[i]) || !ar_str_eq(key, first))
@@ -122,11 +127,20 @@ static void set_up_texts(struct ar_job_fetch *f)
 	f->read.text_count = f->needs.count;
 }
 
+/* The inputs of a new job: the decision refuses one that is over the limit, and needs no more for that. */
+static bool is_too_much(const struct ar_job_fetch *f)
+{
+	const struct ar_input *in = &f->request->input;
+
+	return in->kind == AR_IN_COMMAND && in->command.id == AR_CMD_CREATE_JOB &&
+	       f->bytes > AR_JOB_INPUT_BYTES;
+}
+
 static void read_contents(struct ar_job_fetch *f)
 {
 	struct ar_str session;
 
-	if (!take_group(f, &session)) {
+	if (is_too_much(f) || !take_group(f, &session)) {
 		over(f, NULL);
 		return;
 	}

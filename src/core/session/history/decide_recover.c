@@ -85,7 +85,7 @@ static struct ar_str layers_of(struct ar_decision *d, struct ar_str texts)
 		       { "activeThreadRead", texts },
 		       { "subagents",
 			 d->session->subagents.count ? AR_STR("restored") : AR_STR("not_applicable") },
-		       { "jobs", AR_STR("not_applicable") } };
+		       { "jobs", d->session->jobs.count ? AR_STR("restored") : AR_STR("not_applicable") } };
 	struct ar_jw j = ar_decide_json(d);
 
 	ar_jw_open(&j);

@@ -233,6 +233,17 @@ static void what_is_at_work_is_sent_again_as_it_was(void **state)
 	assert_int_equal(job->running.count, 2);
 }
 
+static void a_session_that_comes_back_says_that_its_jobs_did(void **state)
+{
+	struct bench *b = *state;
+
+	make(b, AR_STR("a"), 1);
+	assert_int_equal(desk_submit(b->desk, "turn"), AR_OK);
+	keep_contents(b);
+	assert_int_equal(play(b, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
+	desk_expect_payload(b->desk, AR_EV_HISTORY_RECONSTRUCTED, "\"jobs\":\"restored\"");
+}
+
 static void a_turn_that_is_refused_is_a_failed_item(void **state)
 {
 	struct bench *b = *state;
@@ -320,6 +331,7 @@ int main(void)
 		T(a_list_of_many_contents_is_gone_through_in_order),
 		T(a_report_of_another_attempt_or_session_says_nothing),
 		T(what_is_at_work_is_sent_again_as_it_was),
+		T(a_session_that_comes_back_says_that_its_jobs_did),
 		T(a_turn_that_is_refused_is_a_failed_item),
 		T(only_a_failed_item_is_tried_again_by_what_its_row_says),
 		T(an_item_assigned_ahead_is_passed_over),
