@@ -246,6 +246,7 @@ void ar_checkpoints_drop(struct ar_live *l);
 /* worker/watch.c */
 void ar_worker_watch_init(struct ar_engine *e);
 void ar_worker_watch_fini(struct ar_engine *e);
+void ar_worker_watch_moved(struct ar_engine *e); /* a partition is another node's now */
 
 /* The state of the session is settled: whether it is to hear of its worker, which it does also when it has
  * left memory meanwhile; and what it is the log of, if that is a worker. */

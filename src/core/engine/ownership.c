@@ -55,6 +55,7 @@ void ar_engine_release(struct ar_engine *e, unsigned partition)
 	size_t count;
 
 	ar_partition_remove(&e->owned, partition);
+	ar_worker_watch_moved(e);
 	ar_refuse(&err, AR_ERR_NOT_OWNER,
 		  "the session moves to another node; connect again with the last event id");
 	ar_follow_end_partition(e->o.follow, partition, &err);

@@ -2,10 +2,10 @@
  * worker, as an input, also when it has left memory meanwhile: its key stays here until the work is over.
  *
  * Whether the operator drains a worker is in the log of the worker, which may be another node's: its index
- * row is read when the worker connects, or a session asks for it first; in a cluster also every few seconds
- * while a session has work there. Until it was read the worker counts as away. A worker whose record is
- * removed is dropped here: the process that decided the removal may have ended before it did that. Owner: the
- * loop thread. */
+ * row is read when the worker connects, or a session asks for it first; that of another node also every few
+ * seconds while a session has work there. Until it was read the worker counts as away. A worker whose record
+ * is removed is dropped here: the process that decided the removal may have ended before it did that. Owner:
+ * the loop thread. */
 #include "engine_priv.h"
 #include "tenant.h"
 
@@ -22,6 +22,7 @@ struct ar_worker_entry {
 	bool is_removed;
 	bool is_reading;
 	ar_usec read_at; /* monotonic */
+	bool was_elsewhere; /* at that time */
 	struct ar_store_index read;
 	struct ar_timer again;
 };
@@ -191,9 +192,19 @@ static void on_row(struct ar_store_op *op)
 	ar_arena_fini(&a);
 }
 
-static bool is_in_cluster(const struct ar_engine *e)
+/* Another node writes its record: here no change of it is seen. */
+static bool is_elsewhere(const struct ar_worker_entry *w)
 {
-	return ar_partition_any(&e->owned);
+	struct ar_str key = ar_id_session_key(ar_str_from(w->id));
+
+	return ar_partition_any(&w->engine->owned) && !ar_str_absent(key) &&
+	       !ar_partition_has(&w->engine->owned, ar_id_partition(key));
+}
+
+/* Also once after the record came to this node: it may have changed before. */
+static bool is_ageing(const struct ar_worker_entry *w)
+{
+	return w->was_elsewhere || is_elsewhere(w);
 }
 
 /* Of it, or of its pool. */
@@ -224,7 +235,7 @@ static void read_again(struct ar_timer *t)
 
 static void refresh(struct ar_worker_entry *w)
 {
-	if (is_in_cluster(w->engine) && ar_list_empty(&w->again.node) && !w->is_reading)
+	if (is_ageing(w) && ar_list_empty(&w->again.node) && !w->is_reading)
 		ar_timer_start(w->engine, &w->again, REFRESH);
 }
 
@@ -234,6 +245,7 @@ static void read_row(struct ar_worker_entry *w)
 		return;
 	(void)ar_timer_stop(&w->again);
 	w->is_reading = true;
+	w->was_elsewhere = is_elsewhere(w);
 	w->read_at = w->engine->o.clock->mono(w->engine->o.clock);
 	w->read = (struct ar_store_index){ .op = { .kind = AR_STORE_INDEX, .done = on_row },
 					   .session = ar_id_session_key(ar_str_from(w->id)) };
@@ -278,7 +290,7 @@ static struct ar_worker_status status_of(struct ar_engine *e, struct ar_str id)
 	struct ar_worker_entry *w = entry_of(e, id);
 	struct ar_worker_status status;
 
-	if (is_in_cluster(e) && e->o.clock->mono(e->o.clock) - w->read_at > REFRESH)
+	if (is_ageing(w) && e->o.clock->mono(e->o.clock) - w->read_at > REFRESH)
 		read_row(w);
 	status = e->o.workers->v->find(e->o.workers, id);
 	if (!w->is_known && status.state == AR_WORKER_CONNECTED)
@@ -377,7 +389,7 @@ static void remember(struct ar_live *l)
 	memcpy(at->session_key, l->session_key, AR_SESSION_KEY_LEN);
 	at->worker = ar_str_dup(ar_session_worker(&l->state));
 	ar_map_put(&l->engine->at_workers, (struct ar_str){ at->session_key, AR_SESSION_KEY_LEN }, at);
-	while (is_in_cluster(l->engine) && (w = ar_map_next(&l->engine->workers, &cursor))) {
+	while ((w = ar_map_next(&l->engine->workers, &cursor))) {
 		if (is_of(at, w))
 			refresh(w);
 	}
@@ -409,6 +421,15 @@ void ar_worker_watch(struct ar_live *l)
 		forget(l->engine, ar_live_session_key(l));
 	else if (!is_known && is_wanted)
 		remember(l);
+}
+
+void ar_worker_watch_moved(struct ar_engine *e)
+{
+	struct ar_worker_entry *w;
+	size_t cursor = 0;
+
+	while ((w = ar_map_next(&e->workers, &cursor)))
+		refresh(w);
 }
 
 /* ---- life ---- */
