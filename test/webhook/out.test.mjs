@@ -98,6 +98,7 @@ test('500, silence and broken connections are repeated with the same id, and hol
 	const shown = await webhookOf(rt, 'dead');
 	assert.ok(shown.waiting > 0 && shown.waitingSince, 'what waits is shown');
 	assert.deepEqual(good.got.length, new Set(good.got.map((r) => r.id)).size, 'the good one gets each once');
+	await rt.stop(); // nor does it hold up the end
 });
 
 test('kill -9 while a receiver fails: every event arrives, each under one id', async () => {
@@ -115,6 +116,24 @@ test('kill -9 while a receiver fails: every event arrives, each under one id', a
 	await second.rt.kill9();
 	const third = await start([entry('hook', to)], first);
 	await hasAll(to, [...events, ...(await eventsOf(third.rt, two.sessionId))]);
+});
+
+test('the position stays before an event that waits, whatever was delivered after it', async () => {
+	const to = await receiver({ answer: ({ event }) => (event.type === 'turn.started' ? 500 : 204) });
+	const hook = entry('hook', to, { max_attempts: 100 });
+	const first = await start([hook]);
+	await waitFor(async () => (await webhookOf(first.rt, 'hook')).cursor !== undefined, 'the first position');
+	const { sessionId } = await turn(first.rt);
+	const events = await eventsOf(first.rt, sessionId);
+	await hasAll(to, events);
+	const before = await cursorAfter(first.rt, events[events.findIndex((e) => e.type === 'turn.started') - 1]);
+	await waitFor(async () => (await webhookOf(first.rt, 'hook')).waiting === 1, 'one event waits');
+	await waitFor(async () => (await webhookOf(first.rt, 'hook')).cursor === before, 'the position before it');
+	await first.rt.kill9();
+	to.answer = () => 204;
+	to.got.length = 0;
+	await start([hook], first);
+	await hasAll(to, events.filter((e) => e.type === 'turn.started'));
 });
 
 test('what was delivered is not sent again after its position is recorded', async () => {
