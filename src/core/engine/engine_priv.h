@@ -243,20 +243,6 @@ void ar_checkpoint_cancel(struct ar_live *l, struct ar_str id);
 void ar_checkpoints_release(struct ar_live *l);
 void ar_checkpoints_drop(struct ar_live *l);
 
-/* worker/watch.c */
-void ar_worker_watch_init(struct ar_engine *e);
-void ar_worker_watch_fini(struct ar_engine *e);
-void ar_worker_watch_moved(struct ar_engine *e); /* a partition is another node's now */
-
-/* The state of the session is settled: whether it is to hear of its worker, which it does also when it has
- * left memory meanwhile; and what it is the log of, if that is a worker. */
-void ar_worker_watch(struct ar_live *l);
-
-/* Who gets the next call of the session: its worker, or the one of its pool that takes calls and has the
- * fewest. Of a pool without such a worker: the name of the pool, which reaches nobody. Absent: this machine.
- * The text lives until the loop turns. */
-struct ar_str ar_worker_for(struct ar_engine *e, const struct ar_session *s);
-
 /* verify.c: whether a verification holds the session from now on, as a commit does: inputs and lookers
  * wait. Called when nothing is in flight. */
 bool ar_verify_hold(struct ar_live *l);

@@ -6,6 +6,7 @@
 #include "quota/usage.h"
 #include "send/send_run.h"
 #include "request/watch.h"
+#include "worker/worker_watch.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "engine_priv.h"
 #include "process/process_run.h"
 #include "send/send_run.h"
+#include "worker/worker_watch.h"
 
 struct ar_engine_load ar_engine_load(const struct ar_engine *e, unsigned partition)
 {

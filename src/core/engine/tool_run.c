@@ -11,6 +11,7 @@
 #include "process/process_run.h"
 #include "process/record.h"
 #include "request/delivery.h"
+#include "worker/worker_watch.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "fault.h"
 #include "funnel.h"
 #include "request/delivery.h"
+#include "worker/worker_watch.h"
 
 enum run_state {
 	RUN_PLANNED = 1,

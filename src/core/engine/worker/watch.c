@@ -8,6 +8,7 @@
  * the loop thread. */
 #include "engine_priv.h"
 #include "tenant.h"
+#include "worker/worker_watch.h"
 
 #include <string.h>
 

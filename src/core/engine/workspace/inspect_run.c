@@ -3,6 +3,7 @@
 #include "engine_priv.h"
 #include "inspect.h"
 #include "request/delivery.h"
+#include "worker/worker_watch.h"
 
 enum look_state {
 	LOOK_PLANNED = 1,
