@@ -123,7 +123,8 @@ static enum ar_status query_number(struct ar_pg *pg, const char *text, const str
 	return AR_OK;
 }
 
-/* Before anything is made: tables of those names that are not ours stay as they are. */
+/* Before anything is made: tables of those names that are not ours stay as they are. Those that another node
+ * made since we looked are ours, and the first migration clashes with it. */
 static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 {
 	uint64_t count = 0;
@@ -134,7 +135,9 @@ static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 		"'receipt',"
 		" 'chunk', 'blob', 'node_beat', 'partition', 'blob_ref', 'blob_doomed', 'blob_part', "
 		"'object', 'object_gone', 'action', 'token', 'token_clock', 'lane', 'feed_position', "
-		"'feed_floor', 'audit', 'audit_floor', 'item')",
+		"'feed_floor', 'audit', 'audit_floor', 'item')"
+		" AND NOT EXISTS (SELECT 1 FROM information_schema.tables"
+		" WHERE table_schema = current_schema() AND table_name = 'migration')",
 		&none, &count, err);
 
 	if (st || !count)
