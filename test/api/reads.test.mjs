@@ -79,7 +79,8 @@ async function newArtifact() {
 }
 
 test('every GET route answers like its POST', async () => {
-	const ids = { artifactId: await newArtifact(), sessionId: session.sessionId, threadId: session.threadId, taskId: session.taskId, outputRef: session.outputRef, id: session.taskId, workspaceId: session.workspaceId, workerId: session.workerId, scheduleId: session.scheduleId };
+	const ids = { artifactId: await newArtifact(), sessionId: session.sessionId, threadId: session.threadId, taskId: session.taskId, outputRef: session.outputRef, id: session.taskId, workspaceId: session.workspaceId, workerId: session.workerId, scheduleId: session.scheduleId,
+		jobId: (await ok(rt, 'create_job', { instruction: 'x', input: 'a', start: false })).jobId };
 	for (const { name, get: route, isBuilt } of commands.filter((c) => c.get && c.name !== 'subscribe_events')) {
 		const path = route.replace(/\{(\w+)\}/g, (_, id) => ids[id] ?? 'x');
 		const answer = await get(path);

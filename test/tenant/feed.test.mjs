@@ -201,7 +201,7 @@ test('another tenant is never shown, and the home session to administrators alon
 	const isEnd = (tenant) => (f) => f.type === 'turn.completed' && f.event.turnId === made[tenant].turnId;
 	for (const [follower, tenant] of [[ours, 'acme'], [reader, 'acme'], [theirs, 'zeta']]) await follower.until(() => follower.facts.some(isEnd(tenant)), 'the end of the turn');
 	await ours.until(() => ours.facts.some((f) => f.type === 'access.refused'), 'the refusal');
-	const shown = (tenant) => [w[tenant].ids.sessionId, made[tenant].sessionId, w[tenant].ids.workspaceId.replace('ws_', 'sess_'), w[tenant].ids.workerId.replace('wk_', 'sess_')].toSorted();
+	const shown = (tenant) => [w[tenant].ids.sessionId, made[tenant].sessionId, w[tenant].ids.workspaceId.replace('ws_', 'sess_'), w[tenant].ids.workerId.replace('wk_', 'sess_'), w[tenant].ids.scheduleId.replace('sched_', 'sess_')].toSorted();
 	assert.deepEqual([...reader.sessions.keys()].toSorted(), shown('acme'));
 	assert.deepEqual([...theirs.sessions.keys()].toSorted(), shown('zeta'));
 	assert.deepEqual([...ours.sessions.keys()].toSorted(), [...shown('acme'), homeOf('acme')].toSorted());

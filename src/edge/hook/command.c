@@ -300,8 +300,8 @@ void ar_hook_command_start(struct ar_hook_commands *all, struct ar_hook_run *r)
 	uv_timer_init(all->loop, &c->timer);
 	c->timer.data = c;
 	c->handles = 1;
-	uv_update_time(all->loop);
 	c->is_running = spawn(c);
+	uv_update_time(all->loop); /* the deadline counts from now, not from before the start */
 	if (!c->is_running) {
 		c->verdict = AR_HOOK_FAILED;
 		uv_timer_start(&c->timer, on_not_begun, 0, 0);

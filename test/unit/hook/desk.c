@@ -54,11 +54,11 @@ struct desk_run *desk_start(struct desk *d, const char *command, int64_t timeout
 		r->handler.url = ar_str_from(command);
 	else
 		r->handler.command = ar_str_from(command);
+	r->took_ms = -now_ms();
 	r->run = (struct ar_hook_run){ .handler = &r->handler,
 				       .input = AR_STR(INPUT),
 				       .deadline = clock->mono(clock) + timeout_ms * 1000,
 				       .on_done = on_done };
-	r->took_ms = -now_ms();
 	d->open++;
 	d->runner->v->start(d->runner, &r->run);
 	r->has_started = true;

@@ -1,4 +1,5 @@
-/* See first.h. A port of this machine that nobody listens on answers at once; one that does has 200 ms. */
+/* See first.h. A port of this machine that nobody listens on answers at once; a server that may be there by
+ * chance has 200 ms, one on a port that the person names has longer. */
 #include "first/first.h"
 
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #define ASK_MS 200L
+#define ASK_NAMED_MS 5000L
 #define NAME_MAX_BYTES 200
 #define SYSTEM_UIDS 1000 /* users below are the system's own */
 #define LISTENING 0x0a
@@ -71,16 +73,18 @@ static void read_models(struct ar_ctl *c, struct ar_str body, struct ar_first_se
 	ar_json_parser_free(parser);
 }
 
+/* name: NULL for a port that the person names. */
 static bool ask_server(struct ar_ctl *c, unsigned port, const char *name, struct ar_first_server *ret)
 {
+	long most = name ? ASK_MS : ASK_NAMED_MS;
 	struct ar_http_request r = { .url = ar_arena_fmt(&c->arena, "http://127.0.0.1:%u/v1/models", port).p,
 				     .is_local = true,
-				     .connect_ms = ASK_MS,
-				     .total_ms = ASK_MS,
+				     .connect_ms = most,
+				     .total_ms = most,
 				     .signal_fd = -1 };
 	struct ar_http_reply reply;
 
-	*ret = (struct ar_first_server){ .name = name, .port = port };
+	*ret = (struct ar_first_server){ .name = name ? name : "a server", .port = port };
 	if (is_foreign(port))
 		return false;
 	if (ar_http_run(&r, &reply, NULL) == AR_OK && reply.status == 200)
@@ -101,7 +105,7 @@ bool ar_first_find(struct ar_ctl *c, struct ar_first_server *ret)
 	while (ports.len) {
 		ports = ar_str_split(ports, ',', &word);
 		if (ar_str_to_u64(word, &port) && port > 0 && port < 65536 &&
-		    ask_server(c, (unsigned)port, "a server", ret))
+		    ask_server(c, (unsigned)port, NULL, ret))
 			return true;
 	}
 	return false;

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -258,5 +259,6 @@ int main(void)
 		cmocka_unit_test(test_full_disk),
 	};
 
+	signal(SIGPIPE, SIG_IGN); /* as agent-files does */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
