@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#define COLUMNS_MAX 9
+#define COLUMNS_MAX 10
 
 enum table { LOG, SESSION, TASK, RECEIPT, BLOB, REF, SNAPSHOT, TABLES };
 
@@ -33,10 +33,10 @@ static const struct {
 		  "ctid",
 		  AR_PG_LOG_PUT,
 		  { U, I, I, I, I, B, B } },
-	[SESSION] = { "SELECT session, created, updated, active, workspace, account, status, shell, tenant"
-		      " FROM session ORDER BY session",
+	[SESSION] = { "SELECT session, created, updated, active, workspace, account, status, shell, tenant,"
+		      " coalesce(due, 0) FROM session ORDER BY session",
 		      AR_PG_SESSION_PUT,
-		      { U, I, I, T, B, B, B, B, B } },
+		      { U, I, I, T, B, B, B, B, B, I } },
 	[TASK] = { "SELECT session, n, task, status, internal, record FROM task ORDER BY session, n",
 		   AR_PG_TASK_PUT,
 		   { U, I, B, B, T, B } },

@@ -21,8 +21,8 @@ function filesOf(root) {
 	const found = {};
 	const walk = (path) => {
 		for (const name of readdirSync(join(root, path)).sort()) {
-			const at = join(path, name), st = lstatSync(join(root, at));
-			if (name === '.git') continue;
+			const at = join(path, name), st = lstatSync(join(root, at), { throwIfNoEntry: false });
+			if (name === '.git' || !st) continue; // a file on its way to its name is gone by now
 			if (st.isDirectory()) walk(at);
 			else if (st.isSymbolicLink()) found[at] = `-> ${readlinkSync(join(root, at))}`;
 			else if (st.isFile()) found[at] = readFileSync(join(root, at), 'latin1');

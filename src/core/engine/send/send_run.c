@@ -130,7 +130,7 @@ void ar_send_plan(struct ar_live *l, const struct ar_effect_send *effect)
 	s->live = l;
 	s->state = SEND_PLANNED;
 	s->sent.subject = ar_arena_str(&s->arena, effect->subject);
-	s->run = (struct ar_send_run){ .command = effect->command,
+	s->run = (struct ar_send_run){ .command = (int)effect->command,
 				       .body = ar_arena_str(&s->arena, effect->body),
 				       .tenant = ar_arena_str(&s->arena, ar_session_tenant(&l->state)),
 				       .person = ar_arena_str(&s->arena, effect->person),
