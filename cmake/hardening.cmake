@@ -16,4 +16,6 @@ if(NOT AR_SANITIZE AND NOT AR_FUZZ)
 	# What is in a library is compiled with -fPIC, which does for programs too.
 	add_compile_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-fPIE>)
 	add_link_options(-Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code)
+	# Addresses in tables take 3 bits of the file each instead of 24 bytes, which every start would read.
+	add_link_options(-Wl,-z,pack-relative-relocs)
 endif()

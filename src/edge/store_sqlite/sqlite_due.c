@@ -4,7 +4,6 @@
 #include <string.h>
 
 const char ar_sqlite_due_schema[] =
-	"ALTER TABLE session ADD COLUMN due INTEGER;"
 	"CREATE INDEX session_due ON session (due, session) WHERE due IS NOT NULL;";
 
 /* One of a partition that is not asked for is passed over; one too many only says that there are more. */

@@ -24,7 +24,7 @@ static const char first_schema[] =
 	" at INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (session, first_seq));"
 	"CREATE TABLE snapshot (session BLOB PRIMARY KEY, seq INTEGER NOT NULL, body BLOB NOT NULL);"
 	"CREATE TABLE session (session BLOB PRIMARY KEY, created INTEGER NOT NULL, updated INTEGER NOT NULL,"
-	" active INTEGER NOT NULL, workspace TEXT, account TEXT, status TEXT, shell BLOB);"
+	" active INTEGER NOT NULL, workspace TEXT, account TEXT, status TEXT, shell BLOB, due INTEGER);"
 	"CREATE INDEX session_active ON session (session) WHERE active = 1;"
 	"CREATE TABLE task (session BLOB NOT NULL, n INTEGER NOT NULL, task TEXT NOT NULL, status TEXT,"
 	" internal INTEGER NOT NULL, record BLOB, PRIMARY KEY (session, n), UNIQUE (session, task));"
@@ -216,6 +216,9 @@ static enum ar_status ensure_schema(struct ar_db *db, struct ar_error *err)
 		st = run_script(db, ar_sqlite_audit_schema, err);
 	if (!st && version < 9)
 		st = run_script(db, ar_sqlite_item_schema, err);
+	if (!st && version > 0 &&
+	    version < 10) /* a new file has it: to add a column costs a start a twentieth */
+		st = run_script(db, "ALTER TABLE session ADD COLUMN due INTEGER", err);
 	if (!st && version < 10)
 		st = run_script(db, ar_sqlite_due_schema, err);
 	snprintf(mark, sizeof mark,
