@@ -104,7 +104,7 @@ static void on_done(struct ar_send_run *r, uint16_t code, struct ar_str reply)
 	e->load[s->live->partition].steps--;
 	if (e->is_stopping)
 		return; /* the next start sends it again */
-	if (is_worth_repeating(code)) {
+	if (is_worth_repeating(code) && !s->live->is_released) { /* otherwise the next owner sends it again */
 		s->state = SEND_PAUSED;
 		s->pause = s->pause ? s->pause * 2 : PAUSE_FIRST;
 		if (s->pause > PAUSE_MAX)
