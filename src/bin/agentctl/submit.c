@@ -58,3 +58,14 @@ enum ar_exit ar_submit_turn(struct ar_ctl *c, const struct ar_submit *what, stru
 	}
 	return ar_api_explain(c, st, ret, &err);
 }
+
+void ar_submit_add_input(struct ar_jw *w, struct ar_str text)
+{
+	ar_jw_key(w, "input");
+	ar_jw_open_array(w);
+	ar_jw_open(w);
+	ar_jw_mstr(w, "type", AR_STR("text"));
+	ar_jw_mstr(w, "text", text);
+	ar_jw_close(w);
+	ar_jw_close_array(w);
+}

@@ -19,4 +19,7 @@ struct ar_submit {
 AR_MUST_USE enum ar_exit ar_submit_turn(struct ar_ctl *c, const struct ar_submit *what,
 					struct ar_api_reply *ret);
 
+/* The member `input` of an open object, with one part: the text. */
+void ar_submit_add_input(struct ar_jw *w, struct ar_str text);
+
 #endif

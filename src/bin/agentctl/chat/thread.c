@@ -2,6 +2,7 @@
  * off, taking back. */
 #include "chat/chat.h"
 #include "resolve.h"
+#include "submit.h"
 
 /* get_session; the thread of the conversation in it. `ret` always wants fini. */
 static bool read_thread(struct ar_chat *t, struct ar_api_reply *ret, struct ar_json *ret_thread)
@@ -110,13 +111,7 @@ bool ar_chat_steer_text(struct ar_chat *t, struct ar_str text)
 	ar_jw_mstr(&w, "sessionId", t->session);
 	ar_jw_mstr(&w, "threadId", t->thread);
 	ar_jw_mstr(&w, "turnId", ar_buf_str(&t->running));
-	ar_jw_key(&w, "input");
-	ar_jw_open_array(&w);
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "type", AR_STR("text"));
-	ar_jw_mstr(&w, "text", text);
-	ar_jw_close(&w);
-	ar_jw_close_array(&w);
+	ar_submit_add_input(&w, text);
 	ar_jw_close(&w);
 	is_taken = ar_api_call(t->ctl, "steer_turn", ar_ctl_take_buf(t->ctl, &body), &reply) == AR_EXIT_OK;
 	ar_api_fini(&reply);

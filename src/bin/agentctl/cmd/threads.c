@@ -1,6 +1,7 @@
 /* `steer`, `fork` and `rollback`: what becomes of the conversation of a thread. */
 #include "checkpoint/checkpoint.h"
 #include "resolve.h"
+#include "submit.h"
 
 /* The thread that `word` ends; without a word the one that works, or the first. Absent when there is
  * none. */
@@ -65,13 +66,7 @@ static enum ar_exit steer_with(struct ar_ctl *c, const struct ar_ctl_args *a, st
 	ar_jw_mstr(&w, "sessionId", ar_api_str(session, "sessionId"));
 	ar_jw_mstr(&w, "threadId", ar_api_str(t, "threadId"));
 	ar_jw_mstr(&w, "turnId", turn);
-	ar_jw_key(&w, "input");
-	ar_jw_open_array(&w);
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "type", AR_STR("text"));
-	ar_jw_mstr(&w, "text", text);
-	ar_jw_close(&w);
-	ar_jw_close_array(&w);
+	ar_submit_add_input(&w, text);
 	ar_jw_close(&w);
 	return send(c, "steer_turn", &body, "appliedAtStep", "added to the running turn");
 }
