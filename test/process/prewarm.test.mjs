@@ -3,11 +3,11 @@
 // ci: first
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { ended, facts } from '../lib/gate.mjs';
-import { newFolder, request, sleep, submit, waitFor, world } from '../lib/runtime.mjs';
+import { bin, newFolder, request, sleep, submit, waitFor, world } from '../lib/runtime.mjs';
 import { configOf, kill9, newWorkspace, pidsNaming, shell, whole } from './place.mjs';
 
 let w, workspace;
@@ -85,6 +85,17 @@ test('the next command of a session gets what was made for it, and is told as th
 	const next = await waiting();
 	assert.notEqual(next.folder, second.folder, 'one was used twice');
 	assert.ok(!(await run('echo three')).isWarm, 'another session got it');
+});
+
+test('one that is still starting when it is taken becomes the command', async () => {
+	const helpers = newFolder();
+	chmodSync(helpers, 0o755);
+	for (const name of readdirSync(bin).filter((name) => /^agent-(?!shim$)/.test(name))) copyFileSync(join(bin, name), join(helpers, name));
+	writeFileSync(join(helpers, 'agent-shim'), `#!/bin/sh\n[ "$2" != prewarmed ] || sleep 0.5\nexec ${bin}/agent-shim "$@"\n`, { mode: 0o755 });
+	await start({ 'sandbox.helpers': helpers });
+	const first = await run('echo one');
+	const second = await run('echo two', first);
+	assert.equal(second.out, 'two\n');
 });
 
 test('what changed since it was made is as it is now: protected paths, roots, mounts of its own', async () => {

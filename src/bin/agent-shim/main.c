@@ -173,7 +173,8 @@ int main(int argc, char **argv)
 		      stderr);
 		return EXIT_WRONG_USE;
 	}
-	if (fcntl(AR_SHIM_FD, F_GETFD) < 0 || chdir(argv[1]) != 0) {
+	/* A prewarmed one is started in its folder, which may have another name by now: it was taken. */
+	if (fcntl(AR_SHIM_FD, F_GETFD) < 0 || (!is_prewarmed && chdir(argv[1]) != 0)) {
 		fprintf(stderr, "agent-shim: fd 3 or the folder %s is not there\n", argv[1]);
 		return EXIT_WRONG_USE;
 	}

@@ -73,7 +73,7 @@ struct ar_shim_child *ar_shim_child_start(struct ar_processes *all, char *const 
 	struct ar_spawn how = { .program = all->shim,
 				.argv = argv,
 				.envp = envp,
-				.workdir = "/",
+				.workdir = argv[1],
 				.fd_count = count,
 				.has_session = true };
 	struct ar_shim_child *c;
