@@ -262,9 +262,9 @@ test("the editor: history, search, files, commands, a shell, modes", async () =>
 	await t.until(/^› \[\[say alpha one\]\]$/m);
 	t.key("C-u", "C-r");
 	t.type("bet");
-	await t.until(/^› \[\[say beta two\]\]$/m);
-	t.key("Escape");
-	await t.until(/^› *$/m);
+	await t.until((seen) => /search: bet/.test(seen) && seen.match(/^› \[\[say beta two\]\]$/gm).length === 2);
+	t.key("Escape"); // alone: with the next key in the same read it would be Alt and that key
+	await t.until((seen) => !/search:/.test(seen) && /^› *$/m.test(seen));
 	t.type("see @pri");
 	await t.until(/^ {2}› @src\/price\.c/m);
 	assert.doesNotMatch(t.screen(), /price\.o/);
