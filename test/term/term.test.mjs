@@ -299,14 +299,25 @@ test("the editor: history, search, files, commands, a shell, modes", async () =>
 	await leave(t);
 });
 
+/** Two keys of their own, less than a second apart: on a busy machine not at the first try. */
+async function escTwice(t, shown) {
+	for (let tries = 0; tries < 5; tries++) {
+		t.key("Escape");
+		await sleep(150);
+		t.key("Escape");
+		for (let looks = 0; looks < 100; looks++) {
+			if (shown.test(t.screen())) return;
+			await sleep(50);
+		}
+	}
+	assert.fail(`two Esc did not bring ${shown}`);
+}
+
 test("double Esc takes the last turn back: the conversation, and its text is there to be changed", async () => {
 	const t = await chat(free);
 	await say(t, "[[say first]]");
 	await say(t, "[[say wrong]]");
-	t.key("Escape");
-	await sleep(150);
-	t.key("Escape");
-	await t.until(/Take back the last turn: 1 conversation · 2 files · 3 both/);
+	await escTwice(t, /Take back the last turn: 1 conversation · 2 files · 3 both/);
 	t.type("1");
 	await t.until(/^taken back: \[\[say wrong\]\]$/m, { all: true });
 	await t.until(/^› \[\[say wrong\]\]$/m);
