@@ -1,9 +1,10 @@
 // `agentctl` alone on a terminal: from nothing to the first word of an answer. The scripted server listens on a port of its own, which a variable names.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import http from "node:http";
 import { join } from "node:path";
-import { after, afterEach, before, test } from "node:test";
+import { after, afterEach, before, beforeEach, test } from "node:test";
 import { start as startModel } from "../model/scripted.mjs";
 import { bin, Place } from "../ctl/place.mjs";
 import { Tmux } from "./tmux.mjs";
@@ -11,6 +12,7 @@ import { Tmux } from "./tmux.mjs";
 const CTL = join(bin, "agentctl");
 const READY = /^›[^]*\/keys$/m;
 let model, front, place, t;
+let tries; // the request of the trial: answered here, with a call or without
 
 /** A server with a list of models, as ollama has; the rest is the scripted model's. */
 before(async () => {
@@ -18,6 +20,17 @@ before(async () => {
 	front = http.createServer((request, response) => {
 		if (request.url === "/v1/models") {
 			response.end(JSON.stringify({ object: "list", data: [{ id: "small\u001b[2J" }, { id: "large" }] }));
+			return;
+		}
+		if (request.headers.authorization === "Bearer sk-wrong") {
+			response.writeHead(401).end("{}");
+			return;
+		}
+		if (request.headers["content-length"] && request.url === "/v1/chat/completions" && !tries.done) {
+			tries.done = true;
+			request.resume();
+			const call = { id: "c1", type: "function", function: { name: "ping", arguments: "{}" } };
+			response.end(JSON.stringify({ choices: [{ message: { role: "assistant", tool_calls: tries.calls ? [call] : undefined, content: tries.calls ? null : "pong" } }] }));
 			return;
 		}
 		const up = http.request({ port: model.port, host: "127.0.0.1", method: request.method, path: request.url, headers: request.headers }, (reply) => {
@@ -39,6 +52,9 @@ afterEach(async () => {
 	await place?.end();
 });
 
+beforeEach(() => (tries = { done: false, calls: true }));
+const kept = () => join(place.dir, ".config/agentd/environment");
+
 async function begin(env) {
 	place = await Place.make({ withModel: false, env });
 	t = new Tmux({ env: place.env, cwd: place.work });
@@ -52,7 +68,11 @@ test("a server on this machine: one question, then the first answer; the choice 
 	t.type("2");
 	t.key("Enter");
 	await t.until(READY);
-	assert.match(t.all(), new RegExp(`export OPENAI_BASE_URL=http://127\\.0\\.0\\.1:${front.address().port}/v1[^]*export AGENTD_MODEL=large`));
+	const answers = `OPENAI_BASE_URL=http://127.0.0.1:${front.address().port}/v1\nAGENTD_MODEL=large\n`;
+	for (const line of answers.trim().split("\n")) assert.ok(t.all().includes(line), line);
+	assert.match(t.all(), /trying the model large\n.*it answers in \d+\.\d s; tools work/);
+	assert.equal(readFileSync(kept(), "utf8"), answers);
+	assert.equal(statSync(kept()).mode & 0o777, 0o600);
 	t.type("[[say the first word]]");
 	t.key("Enter");
 	await t.until(/^the first word$/m);
@@ -78,6 +98,49 @@ test("nothing at all: an address is asked for and ends in a chat; nothing is no 
 	await t.until(/^works$/m);
 	t.key("C-d");
 	assert.equal(await t.ended(), 0);
+});
+
+test("what was answered is kept: the next daemon has it without a question; a file that others can read is not used", async () => {
+	tries.calls = false;
+	await begin({ AGENTCTL_LOCAL_PORTS: String(front.address().port) });
+	await t.until(/Which one\?/);
+	t.key("Enter");
+	await t.until(READY);
+	assert.match(t.all(), /did not call the tool that it was asked to: chat only/);
+	t.key("C-d");
+	assert.equal(await t.ended(), 0);
+	assert.equal((await place.ctl("stop")).code, 0);
+	const { code, out, err } = await place.ctl("run", "--no-workspace", "[[say from the kept server]]");
+	assert.equal(code, 0, err);
+	assert.match(out, /from the kept server/);
+	assert.equal((await place.ctl("stop")).code, 0);
+	chmodSync(kept(), 0o644);
+	const again = await place.ctl("run", "--no-workspace", "[[say no]]");
+	assert.notEqual(again.code, 0);
+	assert.match(again.err, /environment is not used, others can read or change it: chmod 600/);
+	assert.equal((await place.ctl("setup", "--forget")).code, 0);
+	assert.equal(existsSync(kept()), false);
+});
+
+test("setup: a key that is refused is not kept; a variable of the environment comes first; without a terminal it says so", async () => {
+	const url = `http://127.0.0.1:${front.address().port}/v1`;
+	place = await Place.make({ withModel: false, env: { AGENTCTL_LOCAL_PORTS: "1" } });
+	t = new Tmux({ env: place.env, cwd: place.work });
+	t.run(CTL, "setup");
+	await t.until(/Enter leaves:/);
+	t.type("http://127.0.0.1:1/v1");
+	t.key("Enter");
+	assert.equal(await t.ended(), 1);
+	assert.match(t.all(), /127\.0\.0\.1:1\/v1 does not answer/);
+	assert.equal(existsSync(kept()), false);
+	const env = { OPENAI_BASE_URL: url, OPENAI_API_KEY: "sk-wrong", AGENTD_MODEL: "large" };
+	const wrong = await place.start("setup", { env }).within();
+	assert.equal(wrong.code, 1);
+	assert.match(wrong.err, /OPENAI_BASE_URL comes from the environment[^]*refuses the key \(HTTP 401\)[^]*set OPENAI_API_KEY/);
+	assert.doesNotMatch(wrong.err, /sk-wrong/);
+	const piped = await place.ctl("setup");
+	assert.equal(piped.code, 2);
+	assert.match(piped.err, /setup asks questions/);
 });
 
 test("a variable that names a model is enough: no question", async () => {

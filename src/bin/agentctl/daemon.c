@@ -121,8 +121,7 @@ const char *ar_daemon_program(struct ar_ctl *c)
 
 /* ---- starting ---- */
 
-/* Makes the folder and what is missing above it; only we may look in. */
-static bool make_folder(const char *path)
+bool ar_daemon_make_folder(const char *path)
 {
 	char *copy = ar_str_dup(ar_str_from(path));
 	bool is_there;
@@ -337,7 +336,7 @@ enum ar_exit ar_daemon_ensure(struct ar_ctl *c)
 				       AR_STR("put agentd next to agentctl or into a directory of PATH"),
 				       "no daemon answers at %s, and agentd is not found to start one",
 				       c->socket);
-	if (!make_folder(c->data_dir))
+	if (!ar_daemon_make_folder(c->data_dir))
 		return ar_ctl_complain(c, AR_EXIT_UNREACHABLE, AR_STR("name another with --data-dir"),
 				       "the data directory %s cannot be created: %s", c->data_dir,
 				       strerror(errno));

@@ -15,6 +15,9 @@ bool ar_daemon_answers(struct ar_ctl *c);
  * kernel's table of locks and takes none: a lock taken for a look could turn a starting daemon away. */
 pid_t ar_daemon_holder(const char *data_dir);
 
+/* Makes the folder and what is missing above it; only we may look in. */
+bool ar_daemon_make_folder(const char *path);
+
 /* Path of the agentd program: beside this one, else in PATH; NULL when there is none. */
 const char *ar_daemon_program(struct ar_ctl *c);
 

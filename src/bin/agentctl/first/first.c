@@ -1,7 +1,9 @@
-/* See first.h. Every answer becomes a variable that the daemon is started with, and is printed so that
- * it can be kept. */
+/* See first.h. Every answer becomes a variable that the daemon is started with, is printed, and is kept for
+ * the next daemon once the model has been tried. */
 #include "first/first.h"
 #include "daemon.h"
+#include "first/kept.h"
+#include "first/trial.h"
 #include "io/start_file.h"
 #include "model.h"
 
@@ -12,10 +14,12 @@
 
 #define LINE_BYTES 512
 
-static void set_variable(struct ar_ctl *c, const char *variable, const char *value, bool is_secret)
+static void set_variable(struct ar_ctl *c, struct ar_kept *kept, const char *variable, const char *value)
 {
 	setenv(variable, value, 1);
-	ar_ctl_note(c, "for this daemon; to keep it: export %s=%s", variable, is_secret ? "..." : value);
+	kept->at[kept->count].variable = variable;
+	kept->at[kept->count++].value = value;
+	ar_ctl_note(c, "%s=%s", variable, strstr(variable, "_KEY") ? "..." : value);
 }
 
 /* A line of standard input without its end; false: there is none. */
@@ -37,7 +41,7 @@ static bool read_line(char line[LINE_BYTES])
 
 /* ---- a server of this machine ---- */
 
-static bool choose_model(struct ar_ctl *c, const struct ar_first_server *s)
+static bool choose_model(struct ar_ctl *c, const struct ar_first_server *s, struct ar_kept *kept)
 {
 	char line[LINE_BYTES];
 	size_t chosen;
@@ -56,9 +60,9 @@ static bool choose_model(struct ar_ctl *c, const struct ar_first_server *s)
 		return false;
 	chosen = line[0] >= '1' && line[0] <= '9' ? (size_t)(line[0] - '1') : 0;
 	chosen = chosen < s->count ? chosen : 0;
-	set_variable(c, "OPENAI_BASE_URL", ar_arena_fmt(&c->arena, "http://127.0.0.1:%u/v1", s->port).p,
-		     false);
-	set_variable(c, "AGENTD_MODEL", s->models[chosen].p, false);
+	set_variable(c, kept, "OPENAI_BASE_URL",
+		     ar_arena_fmt(&c->arena, "http://127.0.0.1:%u/v1", s->port).p);
+	set_variable(c, kept, "AGENTD_MODEL", s->models[chosen].p);
 	return true;
 }
 
@@ -88,7 +92,7 @@ static bool read_hidden(char line[LINE_BYTES])
 	return is_read;
 }
 
-static bool ask_for_model(struct ar_ctl *c)
+static bool ask_for_model(struct ar_ctl *c, struct ar_kept *kept)
 {
 	char line[LINE_BYTES];
 	size_t i = 0;
@@ -104,8 +108,7 @@ static bool ask_for_model(struct ar_ctl *c)
 	ar_out_printf(&c->out, "\n");
 	while (strncmp(line, keys[i].begin, strlen(keys[i].begin)) != 0)
 		i++;
-	set_variable(c, keys[i].variable, ar_ctl_strdup(c, ar_str_from(line)),
-		     !strstr(keys[i].variable, "URL"));
+	set_variable(c, kept, keys[i].variable, ar_ctl_strdup(c, ar_str_from(line)));
 	return true;
 }
 
@@ -122,18 +125,26 @@ static bool needs_model(struct ar_ctl *c)
 	return ar_start_file_read(c->data_dir, &c->arena, &last, NULL) != AR_OK || ar_str_absent(last.config);
 }
 
-static enum ar_exit work_here(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNUSED)
+/* An answer that does not work is not kept. */
+static enum ar_exit choose(struct ar_ctl *c)
 {
 	struct ar_first_server server;
-	bool has_model = true;
+	struct ar_kept kept = { .count = 0 };
+	enum ar_exit exit;
 
-	if (needs_model(c))
-		has_model = (ar_first_find(c, &server) && choose_model(c, &server)) || ask_for_model(c);
-	if (!has_model)
+	if (!(ar_first_find(c, &server) && choose_model(c, &server, &kept)) && !ask_for_model(c, &kept))
 		return ar_ctl_complain(c, AR_EXIT_USAGE,
 				       AR_STR("set OPENAI_BASE_URL or a key, then: agentctl"),
 				       "there is no model to work with");
-	return ar_cmd_chat.run(c, &(struct ar_ctl_args){ 0 });
+	exit = ar_trial_run(c);
+	return exit == AR_EXIT_OK ? ar_kept_save(c, &kept) : exit;
+}
+
+static enum ar_exit work_here(struct ar_ctl *c, const struct ar_ctl_args *a AR_UNUSED)
+{
+	enum ar_exit exit = needs_model(c) ? choose(c) : AR_EXIT_OK;
+
+	return exit == AR_EXIT_OK ? ar_cmd_chat.run(c, &(struct ar_ctl_args){ 0 }) : exit;
 }
 
 const struct ar_ctl_command ar_cmd_here = {
@@ -143,4 +154,48 @@ const struct ar_ctl_command ar_cmd_here = {
 	.text = "",
 	.examples = "",
 	.run = work_here,
+};
+
+/* ---- agentctl setup ---- */
+
+static enum ar_exit set_up(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_model_endpoint m;
+	enum ar_exit exit;
+
+	if (a->values[0])
+		return ar_kept_remove(c);
+	if (getenv("AGENTD_CONFIG"))
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("change that file, then: agentctl stop"),
+				       "the settings file %s names the models", getenv("AGENTD_CONFIG"));
+	if (ar_model_endpoint(c, &m)) {
+		ar_ctl_note(c, "%s comes from the environment, which is used before answers that are kept",
+			    getenv(m.url_variable) ? m.url_variable : m.key_variable);
+		return ar_trial_run(c);
+	}
+	if (!isatty(STDIN_FILENO))
+		return ar_ctl_complain(c, AR_EXIT_USAGE,
+				       AR_STR("run it on a terminal, or set OPENAI_BASE_URL or a key"),
+				       "setup asks questions");
+	exit = choose(c);
+	if (exit == AR_EXIT_OK && ar_daemon_answers(c))
+		ar_ctl_note(c, "the daemon that runs goes on with what it was started with: agentctl stop, "
+			       "then agentctl");
+	return exit;
+}
+
+const struct ar_ctl_command ar_cmd_setup = {
+	.name = "setup",
+	.synopsis = "",
+	.summary = "choose the model and keep the choice",
+	.text = "Looks for model servers on this machine (ollama, llama.cpp, LM Studio, vLLM), else asks for "
+		"a\n"
+		"key or an address. Tries the model once, with a tool to call. What works is kept in\n"
+		"agentd/environment in XDG_CONFIG_HOME or ~/.config, which only you can read, and used by\n"
+		"daemons that agentctl starts. Variables of the environment and a settings file come "
+		"first.\n",
+	.examples = "agentctl setup\n"
+		    "agentctl setup --forget\n",
+	.options = { { "forget", NULL, "remove what was kept" } },
+	.run = set_up,
 };
