@@ -34,6 +34,8 @@ static const char *const ar_worker_reach_names[] = { NULL, "away", "connected", 
 const struct ar_enum_desc ar_worker_reach_desc = { "worker_reach", ar_worker_reach_names, 6 };
 static const char *const ar_schedule_catch_up_names[] = { NULL, "skip", "once", "all" };
 const struct ar_enum_desc ar_schedule_catch_up_desc = { "schedule_catch_up", ar_schedule_catch_up_names, 4 };
+static const char *const ar_job_input_format_names[] = { NULL, "item", "lines", "json", "csv" };
+const struct ar_enum_desc ar_job_input_format_desc = { "job_input_format", ar_job_input_format_names, 5 };
 static const char *const ar_schedule_overlap_names[] = { NULL, "skip", "queue", "cancel" };
 const struct ar_enum_desc ar_schedule_overlap_desc = { "schedule_overlap", ar_schedule_overlap_names, 4 };
 static const char *const ar_turn_options_mode_names[] = { NULL, "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto" };
@@ -232,6 +234,8 @@ static const char *const ar_workspace_failed_phase_names[] = { NULL, "prepare", 
 const struct ar_enum_desc ar_workspace_failed_phase_desc = { "workspace_failed_phase", ar_workspace_failed_phase_names, 3 };
 static const char *const ar_turn_reported_result_names[] = { NULL, "accepted", "refused" };
 const struct ar_enum_desc ar_turn_reported_result_desc = { "turn_reported_result", ar_turn_reported_result_names, 3 };
+static const char *const ar_job_reported_result_names[] = { NULL, "accepted", "refused" };
+const struct ar_enum_desc ar_job_reported_result_desc = { "job_reported_result", ar_job_reported_result_names, 3 };
 static const char *const ar_submit_turn_busy_policy_names[] = { NULL, "reject", "queue", "interrupt", "rollback" };
 const struct ar_enum_desc ar_submit_turn_busy_policy_desc = { "submit_turn_busy_policy", ar_submit_turn_busy_policy_names, 5 };
 static const char *const ar_interrupt_turn_queue_policy_names[] = { NULL, "preserve", "clear" };
@@ -268,8 +272,6 @@ static const char *const ar_write_process_stdin_encoding_names[] = { NULL, "utf-
 const struct ar_enum_desc ar_write_process_stdin_encoding_desc = { "write_process_stdin_encoding", ar_write_process_stdin_encoding_names, 3 };
 static const char *const ar_list_subagents_depth_names[] = { NULL, "children", "descendants" };
 const struct ar_enum_desc ar_list_subagents_depth_desc = { "list_subagents_depth", ar_list_subagents_depth_names, 3 };
-static const char *const ar_create_job_input_format_names[] = { NULL, "item", "lines", "json", "csv" };
-const struct ar_enum_desc ar_create_job_input_format_desc = { "create_job_input_format", ar_create_job_input_format_names, 5 };
 static const char *const ar_create_job_status_names[] = { NULL, "pending", "running" };
 const struct ar_enum_desc ar_create_job_status_desc = { "create_job_status", ar_create_job_status_names, 3 };
 static const char *const ar_cancel_job_status_names[] = { NULL, "cancelled" };
@@ -318,6 +320,8 @@ static const char *const ar_end_schedule_result_names[] = { NULL, "ended", "no_o
 const struct ar_enum_desc ar_end_schedule_result_desc = { "end_schedule_result", ar_end_schedule_result_names, 3 };
 static const char *const ar_list_schedules_status_names[] = { NULL, "open", "ended", "all" };
 const struct ar_enum_desc ar_list_schedules_status_desc = { "list_schedules_status", ar_list_schedules_status_names, 4 };
+static const char *const ar_report_job_status_names[] = { NULL, "completed", "failed", "cancelled" };
+const struct ar_enum_desc ar_report_job_status_desc = { "report_job_status", ar_report_job_status_names, 4 };
 
 static const struct ar_field_desc ar_shape_offered_tool_fields[] = {
 	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_offered_tool, name), NULL, { 0, false },
@@ -1339,19 +1343,35 @@ static const struct ar_field_desc ar_shape_worker_observed_fields[] = {
 };
 const struct ar_struct_desc ar_shape_worker_observed_desc = { ar_shape_worker_observed_fields, 4, sizeof(struct ar_shape_worker_observed), NULL, 0, true, offsetof(struct ar_shape_worker_observed, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_schedule_job_fields[] = {
+	{ "input", AR_F_STRING, true, false, false, 0, 65536, offsetof(struct ar_shape_schedule_job, input), NULL, { 0, false },
+	  "Its items, as text.", NULL },
+	{ "inputFormat", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_schedule_job, input_format), &ar_job_input_format_desc, { 0, false },
+	  "What the text is; without it, lines.", NULL },
+	{ "outputSchema", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_shape_schedule_job, output_schema), NULL, { 0, false },
+	  "Schema of the results.", NULL },
+	{ "concurrency", AR_F_INT, false, false, false, 0, 10000, offsetof(struct ar_shape_schedule_job, concurrency), NULL, { 0, false },
+	  "Most items at once.", NULL },
+	{ "maxRuntime", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_schedule_job, max_runtime), NULL, { 0, false },
+	  "Longest run, in milliseconds.", NULL },
+};
+const struct ar_struct_desc ar_shape_schedule_job_desc = { ar_shape_schedule_job_fields, 5, sizeof(struct ar_shape_schedule_job), NULL, 0, true, offsetof(struct ar_shape_schedule_job, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_schedule_start_fields[] = {
 	{ "text", AR_F_STRING, true, false, false, 0, 65536, offsetof(struct ar_shape_schedule_start, text), NULL, { 0, false },
-	  "Input of the turn.", NULL },
+	  "Input of the turn, or the instruction of the job.", NULL },
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_schedule_start, session_id), NULL, { 0, false },
-	  "Session that gets the turn; without it each run gets a session of its own.", NULL },
+	  "Session that gets the turn or the job; without it each run gets a session of its own.", NULL },
 	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_schedule_start, thread_id), NULL, { 0, false },
 	  "Thread of that session; without it its default thread.", NULL },
 	{ "createPolicy", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_shape_schedule_start, create_policy), NULL, { 0, false },
 	  "Without sessionId: the new sessions.", &ar_shape_create_policy_desc },
 	{ "options", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_shape_schedule_start, options), NULL, { 0, false },
-	  "Options of the turn.", &ar_shape_turn_options_desc },
+	  "Options of the turn, or of the turns of the job.", &ar_shape_turn_options_desc },
+	{ "job", AR_F_OBJECT, false, false, false, 0, 196608, offsetof(struct ar_shape_schedule_start, job), NULL, { 0, false },
+	  "Starts a job instead of a turn.", &ar_shape_schedule_job_desc },
 };
-const struct ar_struct_desc ar_shape_schedule_start_desc = { ar_shape_schedule_start_fields, 5, sizeof(struct ar_shape_schedule_start), NULL, 0, true, offsetof(struct ar_shape_schedule_start, extra_), 0 };
+const struct ar_struct_desc ar_shape_schedule_start_desc = { ar_shape_schedule_start_fields, 6, sizeof(struct ar_shape_schedule_start), NULL, 0, true, offsetof(struct ar_shape_schedule_start, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_schedule_record_fields[] = {
 	{ "scheduleId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_schedule_record, schedule_id), NULL, { 0, false },
@@ -1419,9 +1439,9 @@ static const struct ar_field_desc ar_shape_schedule_run_fields[] = {
 	{ "reason", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_schedule_run, reason), NULL, { 0, false },
 	  "missed, cancelled: why.", NULL },
 	{ "cancelling", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_schedule_run, cancelling), NULL, { 0, false },
-	  "True: its turn is being interrupted.", NULL },
+	  "True: its turn is being interrupted, or its job cancelled.", NULL },
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_schedule_run, session_id), NULL, { 0, false },
-	  "Session of its turn.", NULL },
+	  "Session of its turn or job.", NULL },
 	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_schedule_run, thread_id), NULL, { 0, false },
 	  "Thread of its turn.", NULL },
 	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_schedule_run, turn_id), NULL, { 0, false },
@@ -1434,8 +1454,12 @@ static const struct ar_field_desc ar_shape_schedule_run_fields[] = {
 	  "Why it did not complete.", &ar_shape_failure_desc },
 	{ "endedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_schedule_run, ended_at), NULL, { 0, false },
 	  "When it ended; absent: it has not.", NULL },
+	{ "jobId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_schedule_run, job_id), NULL, { 0, false },
+	  "Its job.", NULL },
+	{ "counts", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_shape_schedule_run, counts), NULL, { 0, false },
+	  "Items of its job by state, when it ended.", &ar_shape_job_counts_desc },
 };
-const struct ar_struct_desc ar_shape_schedule_run_desc = { ar_shape_schedule_run_fields, 17, sizeof(struct ar_shape_schedule_run), NULL, 0, true, offsetof(struct ar_shape_schedule_run, extra_), 0 };
+const struct ar_struct_desc ar_shape_schedule_run_desc = { ar_shape_schedule_run_fields, 19, sizeof(struct ar_shape_schedule_run), NULL, 0, true, offsetof(struct ar_shape_schedule_run, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_webhook_failure_fields[] = {
 	{ "deliveryId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_webhook_failure, delivery_id), NULL, { 0, false },
@@ -3971,6 +3995,10 @@ static const struct ar_field_desc ar_ev_job_created_fields[] = {
 	  "The sessions of the items.", &ar_shape_create_policy_desc },
 	{ "submittedBy", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_job_created, submitted_by), NULL, { 0, false },
 	  "Person who asked for it.", NULL },
+	{ "scheduleId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_job_created, schedule_id), NULL, { 0, false },
+	  "Schedule that started it.", NULL },
+	{ "scheduleRunId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_job_created, schedule_run_id), NULL, { 0, false },
+	  "Run of that schedule; it is told how the job ended.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_job_started_fields[] = {
@@ -4660,6 +4688,15 @@ static const struct ar_field_desc ar_ev_webhook_redelivered_fields[] = {
 	  "Its name in the settings.", NULL },
 	{ "deliveryId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_webhook_redelivered, delivery_id), NULL, { 0, false },
 	  "The delivery.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_job_reported_fields[] = {
+	{ "to", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_ev_job_reported, to), NULL, { 0, false },
+	  "Run of the schedule.", NULL },
+	{ "result", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_job_reported, result), &ar_job_reported_result_desc, { 0, false },
+	  "Whether it accepted the report.", NULL },
+	{ "code", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_job_reported, code), NULL, { 0, false },
+	  "Error code of the refusal.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
@@ -5728,12 +5765,14 @@ static const struct ar_field_desc ar_cmd_create_job_in_fields[] = {
 	  "The new session; the sessions of the items get the same workspace.", &ar_shape_create_policy_desc },
 	{ "input", AR_F_STRING, false, false, false, 0, 67108864, offsetof(struct ar_cmd_create_job_in, input), NULL, { 0, false },
 	  "The items themselves, as text.", NULL },
-	{ "inputFormat", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_create_job_in, input_format), &ar_create_job_input_format_desc, { 0, false },
+	{ "inputFormat", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_create_job_in, input_format), &ar_job_input_format_desc, { 0, false },
 	  "What a content is: one item, a line each, a JSON array, a table with a header. Without it: lines for input, item for inputRefs.", NULL },
 	{ "outputSchema", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_cmd_create_job_in, output_schema), NULL, { 0, false },
 	  "Schema of the results, instead of outputSchemaRef.", NULL },
 	{ "options", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_cmd_create_job_in, options), NULL, { 0, false },
 	  "Options of the turns that work on the items.", &ar_shape_turn_options_desc },
+	{ "reportTo", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_create_job_in, report_to), NULL, { 0, false },
+	  "Run of a schedule: gets report_job when the job has ended. For the runtime alone.", NULL },
 };
 static const uint64_t ar_cmd_create_job_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1, UINT64_C(1) << 2 | UINT64_C(1) << 12 };
 
@@ -5819,6 +5858,10 @@ static const struct ar_field_desc ar_cmd_get_job_out_fields[] = {
 	  "Why it failed.", &ar_shape_failure_desc },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_get_job_out, reason), NULL, { 0, false },
 	  "Why it was cancelled.", NULL },
+	{ "scheduleId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_get_job_out, schedule_id), NULL, { 0, false },
+	  "Schedule that started it.", NULL },
+	{ "scheduleRunId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_get_job_out, schedule_run_id), NULL, { 0, false },
+	  "Run of that schedule.", NULL },
 	{ "counts", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_job_out, counts), NULL, { 0, false },
 	  "Items by state.", &ar_shape_job_counts_desc },
 	{ "items", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_job_out, items), NULL, { 0, false },
@@ -7143,6 +7186,28 @@ static const struct ar_field_desc ar_cmd_report_webhook_out_fields[] = {
 	  "The webhook.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_report_job_in_fields[] = {
+	{ "to", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_job_in, to), NULL, { 0, false },
+	  "The run of a schedule: reportTo of the job.", NULL },
+	{ "jobId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_job_in, job_id), NULL, { 0, false },
+	  "The job.", NULL },
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_job_in, session_id), NULL, { 0, false },
+	  "Its session.", NULL },
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_report_job_in, status), &ar_report_job_status_desc, { 0, false },
+	  "How it ended.", NULL },
+	{ "counts", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_cmd_report_job_in, counts), NULL, { 0, false },
+	  "Its items by state.", &ar_shape_job_counts_desc },
+	{ "error", AR_F_OBJECT, false, false, false, 0, 131072, offsetof(struct ar_cmd_report_job_in, error), NULL, { 0, false },
+	  "Why it failed.", &ar_shape_failure_desc },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_report_job_in, reason), NULL, { 0, false },
+	  "Why it was cancelled.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_report_job_out_fields[] = {
+	{ "to", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_job_out, to), NULL, { 0, false },
+	  "The same.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -7727,7 +7792,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_JOB_CREATED] = { AR_EV_JOB_CREATED, "job.created", "jobs",
 	  "A batch or background job exists.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_JOB, 0, NULL,
-	  { ar_ev_job_created_fields, 12, sizeof(struct ar_ev_job_created), NULL, 0, false, 0, 0 } },
+	  { ar_ev_job_created_fields, 14, sizeof(struct ar_ev_job_created), NULL, 0, false, 0, 0 } },
 	[AR_EV_JOB_STARTED] = { AR_EV_JOB_STARTED, "job.started", "jobs",
 	  "A job begins to run.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_JOB, 0, NULL,
@@ -7984,6 +8049,10 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "An event that was given up has been delivered.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_webhook_redelivered_fields, 2, sizeof(struct ar_ev_webhook_redelivered), NULL, 0, false, 0, 0 } },
+	[AR_EV_JOB_REPORTED] = { AR_EV_JOB_REPORTED, "job.reported", "jobs",
+	  "The schedule that started a job knows how it ended, or does not want to know.",
+	  false, AR_CLASS_EXTENDED, 1u << AR_SCOPE_JOB, 0, NULL,
+	  { ar_ev_job_reported_fields, 3, sizeof(struct ar_ev_job_reported), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
@@ -8285,7 +8354,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  NULL, 0, 200, "/v1/sessions/{sessionId}/subagents", "spec+contract" },
 	[AR_CMD_CREATE_JOB] = { AR_CMD_CREATE_JOB, "create_job",
 	  "Create a batch or background job; it starts at once unless start is false.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_create_job_in_fields, 16, sizeof(struct ar_cmd_create_job_in), ar_cmd_create_job_in_oneofs, 2, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_job_in_fields, 17, sizeof(struct ar_cmd_create_job_in), ar_cmd_create_job_in_oneofs, 2, false, 0, 0 },
 	  { ar_cmd_create_job_out_fields, 4, sizeof(struct ar_cmd_create_job_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_job_in, idempotency_key) }, { "jobId", offsetof(struct ar_cmd_create_job_in, job_id) } }, "jobId",
@@ -8302,7 +8371,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	[AR_CMD_GET_JOB] = { AR_CMD_GET_JOB, "get_job",
 	  "Read one job with a window of its items.",
 	  false, true, false, 1u << 0, "read", { ar_cmd_get_job_in_fields, 3, sizeof(struct ar_cmd_get_job_in), NULL, 0, false, 0, 0 },
-	  { ar_cmd_get_job_out_fields, 22, sizeof(struct ar_cmd_get_job_out), NULL, 0, false, 0, 0 },
+	  { ar_cmd_get_job_out_fields, 24, sizeof(struct ar_cmd_get_job_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_JOB_NOT_FOUND }, 1,
@@ -8764,7 +8833,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_SCOPE, AR_ERR_NOT_FOUND }, 3,
 	  (const uint16_t[]){ AR_EV_SCHEDULE_RUN_CHANGED, AR_EV_JOB_ITEM_STARTED, AR_EV_JOB_ITEM_COMPLETED, AR_EV_JOB_ITEM_FAILED, AR_EV_JOB_PROGRESS, AR_EV_JOB_COMPLETED, AR_EV_JOB_FAILED }, 7, 200, NULL, "extension (work in a session of its own reports to what started it)" },
 	[AR_CMD_CREATE_SCHEDULE] = { AR_CMD_CREATE_SCHEDULE, "create_schedule",
-	  "Create a schedule: it submits a turn at the times of a cron expression or an interval, to a session that is there or to a new one each time.",
+	  "Create a schedule: it submits a turn or starts a job at the times of a cron expression or an interval, in a session that is there or in a new one each time.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_create_schedule_in_fields, 9, sizeof(struct ar_cmd_create_schedule_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_create_schedule_out_fields, 1, sizeof(struct ar_cmd_create_schedule_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
@@ -8835,6 +8904,14 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_CURSOR }, 2,
 	  (const uint16_t[]){ AR_EV_SESSION_CREATED, AR_EV_WEBHOOK_PROGRESSED, AR_EV_WEBHOOK_FAILED, AR_EV_WEBHOOK_REDELIVERED }, 4, 200, NULL, "extension (events go to other systems)" },
+	[AR_CMD_REPORT_JOB] = { AR_CMD_REPORT_JOB, "report_job",
+	  "Tell a schedule how a job ended that it started. For the runtime alone: a session sends it to the schedule.",
+	  true, true, false, 1u << 1, "submit", { ar_cmd_report_job_in_fields, 7, sizeof(struct ar_cmd_report_job_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_report_job_out_fields, 1, sizeof(struct ar_cmd_report_job_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_ANY, 1, { offsetof(struct ar_cmd_report_job_in, to) }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_SCOPE, AR_ERR_NOT_FOUND }, 3,
+	  (const uint16_t[]){ AR_EV_SCHEDULE_RUN_CHANGED }, 1, 200, NULL, "extension (a job in a session of its own reports to what started it)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -9235,6 +9312,7 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_JOB_ITEM_FAILED,
 	AR_EV_JOB_ITEM_STARTED,
 	AR_EV_JOB_PROGRESS,
+	AR_EV_JOB_REPORTED,
 	AR_EV_JOB_STARTED,
 	AR_EV_LIMIT_CHANGED,
 	AR_EV_MODEL_COMPLETED,

@@ -173,6 +173,7 @@ enum ar_event_type {
 	AR_EV_WEBHOOK_FAILED = 160,
 	AR_EV_WEBHOOK_REDELIVERING = 161,
 	AR_EV_WEBHOOK_REDELIVERED = 162,
+	AR_EV_JOB_REPORTED = 163,
 	AR_EV_COUNT,
 };
 
@@ -311,6 +312,7 @@ enum ar_command {
 	AR_CMD_LIST_WEBHOOKS = 104,
 	AR_CMD_REDELIVER_WEBHOOK = 105,
 	AR_CMD_REPORT_WEBHOOK = 106,
+	AR_CMD_REPORT_JOB = 107,
 	AR_CMD_COUNT,
 };
 
@@ -392,7 +394,8 @@ enum ar_target_kind {
 	X(RUN_SCHEDULE, run_schedule) \
 	X(END_SCHEDULE, end_schedule) \
 	X(REDELIVER_WEBHOOK, redeliver_webhook) \
-	X(REPORT_WEBHOOK, report_webhook)
+	X(REPORT_WEBHOOK, report_webhook) \
+	X(REPORT_JOB, report_job)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -806,6 +809,13 @@ enum ar_schedule_catch_up {
 	AR_SCHEDULE_CATCH_UP_SKIP = 1,
 	AR_SCHEDULE_CATCH_UP_ONCE = 2,
 	AR_SCHEDULE_CATCH_UP_ALL = 3,
+};
+
+enum ar_job_input_format {
+	AR_JOB_INPUT_FORMAT_ITEM = 1,
+	AR_JOB_INPUT_FORMAT_LINES = 2,
+	AR_JOB_INPUT_FORMAT_JSON = 3,
+	AR_JOB_INPUT_FORMAT_CSV = 4,
 };
 
 enum ar_schedule_overlap {
@@ -1482,6 +1492,11 @@ enum ar_turn_reported_result {
 	AR_TURN_REPORTED_RESULT_REFUSED = 2,
 };
 
+enum ar_job_reported_result {
+	AR_JOB_REPORTED_RESULT_ACCEPTED = 1,
+	AR_JOB_REPORTED_RESULT_REFUSED = 2,
+};
+
 enum ar_submit_turn_busy_policy {
 	AR_SUBMIT_TURN_BUSY_POLICY_REJECT = 1,
 	AR_SUBMIT_TURN_BUSY_POLICY_QUEUE = 2,
@@ -1587,13 +1602,6 @@ enum ar_write_process_stdin_encoding {
 enum ar_list_subagents_depth {
 	AR_LIST_SUBAGENTS_DEPTH_CHILDREN = 1,
 	AR_LIST_SUBAGENTS_DEPTH_DESCENDANTS = 2,
-};
-
-enum ar_create_job_input_format {
-	AR_CREATE_JOB_INPUT_FORMAT_ITEM = 1,
-	AR_CREATE_JOB_INPUT_FORMAT_LINES = 2,
-	AR_CREATE_JOB_INPUT_FORMAT_JSON = 3,
-	AR_CREATE_JOB_INPUT_FORMAT_CSV = 4,
 };
 
 enum ar_create_job_status {
@@ -1720,6 +1728,12 @@ enum ar_list_schedules_status {
 	AR_LIST_SCHEDULES_STATUS_OPEN = 1,
 	AR_LIST_SCHEDULES_STATUS_ENDED = 2,
 	AR_LIST_SCHEDULES_STATUS_ALL = 3,
+};
+
+enum ar_report_job_status {
+	AR_REPORT_JOB_STATUS_COMPLETED = 1,
+	AR_REPORT_JOB_STATUS_FAILED = 2,
+	AR_REPORT_JOB_STATUS_CANCELLED = 3,
 };
 
 enum ar_field_kind {
@@ -2902,12 +2916,27 @@ struct ar_shape_worker_observed_list {
 	size_t count;
 };
 
+struct ar_shape_schedule_job { /* schedule_job */
+	struct ar_str input; /* string */
+	int input_format; /* enum? */
+	struct ar_str output_schema; /* object? */
+	struct ar_opt_int concurrency; /* int? */
+	struct ar_opt_int max_runtime; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_schedule_job_list {
+	const struct ar_shape_schedule_job *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_schedule_start { /* schedule_start */
 	struct ar_str text; /* string */
 	struct ar_str session_id; /* string? */
 	struct ar_str thread_id; /* string? */
 	const struct ar_shape_create_policy *create_policy; /* object? */
 	const struct ar_shape_turn_options *options; /* object? */
+	const struct ar_shape_schedule_job *job; /* object? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -2964,6 +2993,8 @@ struct ar_shape_schedule_run { /* schedule_run */
 	struct ar_str output_ref; /* ref? */
 	const struct ar_shape_failure *error; /* object? */
 	ar_usec ended_at; /* time? */
+	struct ar_str job_id; /* string? */
+	const struct ar_shape_job_counts *counts; /* object? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -4737,6 +4768,8 @@ struct ar_ev_job_created { /* job.created */
 	const struct ar_shape_turn_options *options; /* object? */
 	const struct ar_shape_create_policy *item_policy; /* object? */
 	struct ar_str submitted_by; /* string? */
+	struct ar_str schedule_id; /* string? */
+	struct ar_str schedule_run_id; /* string? */
 };
 
 struct ar_ev_job_started { /* job.started */
@@ -5176,6 +5209,12 @@ struct ar_ev_webhook_redelivering { /* webhook.redelivering */
 struct ar_ev_webhook_redelivered { /* webhook.redelivered */
 	struct ar_str webhook; /* string */
 	struct ar_str delivery_id; /* string */
+};
+
+struct ar_ev_job_reported { /* job.reported */
+	struct ar_str to; /* string */
+	int result; /* enum */
+	struct ar_str code; /* string? */
 };
 
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
@@ -5818,6 +5857,7 @@ struct ar_cmd_create_job_in { /* create_job, input */
 	int input_format; /* enum? */
 	struct ar_str output_schema; /* object? */
 	const struct ar_shape_turn_options *options; /* object? */
+	struct ar_str report_to; /* string? */
 };
 
 struct ar_cmd_create_job_out { /* create_job, result */
@@ -5867,6 +5907,8 @@ struct ar_cmd_get_job_out { /* get_job, result */
 	ar_usec ended_at; /* time? */
 	const struct ar_shape_failure *error; /* object? */
 	struct ar_str reason; /* string? */
+	struct ar_str schedule_id; /* string? */
+	struct ar_str schedule_run_id; /* string? */
 	const struct ar_shape_job_counts *counts; /* object */
 	struct ar_shape_job_item_list items; /* array */
 	struct ar_str next_cursor; /* string? */
@@ -6725,6 +6767,20 @@ struct ar_cmd_report_webhook_out { /* report_webhook, result */
 	struct ar_str name; /* string */
 };
 
+struct ar_cmd_report_job_in { /* report_job, input */
+	struct ar_str to; /* string */
+	struct ar_str job_id; /* string */
+	struct ar_str session_id; /* string */
+	int status; /* enum */
+	const struct ar_shape_job_counts *counts; /* object */
+	const struct ar_shape_failure *error; /* object? */
+	struct ar_str reason; /* string? */
+};
+
+struct ar_cmd_report_job_out { /* report_job, result */
+	struct ar_str to; /* string */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -6740,6 +6796,7 @@ extern const struct ar_enum_desc ar_workspace_isolation_desc;
 extern const struct ar_enum_desc ar_workspace_item_kind_desc;
 extern const struct ar_enum_desc ar_worker_reach_desc;
 extern const struct ar_enum_desc ar_schedule_catch_up_desc;
+extern const struct ar_enum_desc ar_job_input_format_desc;
 extern const struct ar_enum_desc ar_schedule_overlap_desc;
 extern const struct ar_enum_desc ar_turn_options_mode_desc;
 extern const struct ar_enum_desc ar_turn_options_sandbox_desc;
@@ -6839,6 +6896,7 @@ extern const struct ar_enum_desc ar_workspace_prepared_method_desc;
 extern const struct ar_enum_desc ar_workspace_applying_choice_desc;
 extern const struct ar_enum_desc ar_workspace_failed_phase_desc;
 extern const struct ar_enum_desc ar_turn_reported_result_desc;
+extern const struct ar_enum_desc ar_job_reported_result_desc;
 extern const struct ar_enum_desc ar_submit_turn_busy_policy_desc;
 extern const struct ar_enum_desc ar_interrupt_turn_queue_policy_desc;
 extern const struct ar_enum_desc ar_interrupt_turn_result_desc;
@@ -6857,7 +6915,6 @@ extern const struct ar_enum_desc ar_evaluate_permission_decision_desc;
 extern const struct ar_enum_desc ar_resolve_permission_outcome_desc;
 extern const struct ar_enum_desc ar_write_process_stdin_encoding_desc;
 extern const struct ar_enum_desc ar_list_subagents_depth_desc;
-extern const struct ar_enum_desc ar_create_job_input_format_desc;
 extern const struct ar_enum_desc ar_create_job_status_desc;
 extern const struct ar_enum_desc ar_cancel_job_status_desc;
 extern const struct ar_enum_desc ar_reconnect_channel_replay_mode_desc;
@@ -6882,6 +6939,7 @@ extern const struct ar_enum_desc ar_list_workers_status_desc;
 extern const struct ar_enum_desc ar_remove_worker_result_desc;
 extern const struct ar_enum_desc ar_end_schedule_result_desc;
 extern const struct ar_enum_desc ar_list_schedules_status_desc;
+extern const struct ar_enum_desc ar_report_job_status_desc;
 extern const struct ar_struct_desc ar_shape_offered_tool_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;
 extern const struct ar_struct_desc ar_shape_turn_options_desc;
@@ -6956,6 +7014,7 @@ extern const struct ar_struct_desc ar_shape_workspace_skill_desc;
 extern const struct ar_struct_desc ar_shape_workspace_agent_desc;
 extern const struct ar_struct_desc ar_shape_worker_record_desc;
 extern const struct ar_struct_desc ar_shape_worker_observed_desc;
+extern const struct ar_struct_desc ar_shape_schedule_job_desc;
 extern const struct ar_struct_desc ar_shape_schedule_start_desc;
 extern const struct ar_struct_desc ar_shape_schedule_record_desc;
 extern const struct ar_struct_desc ar_shape_schedule_run_desc;

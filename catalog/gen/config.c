@@ -842,7 +842,7 @@ static const struct ar_config_key triggers_keys[] = {
 	  "Key of the sender's signature, in webhook-signature or X-Hub-Signature-256; empty if there is a token." },
 	{ "text", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, false,
 	  offsetof(struct ar_config_triggers, text),
-	  "Text of the turn; {{body}} is the JSON body, {{issue.title}} a member of it, inserted as quoted data." },
+	  "Text of the turn, or instruction of the job; {{body}} is the JSON body, {{issue.title}} a member of it, inserted as quoted data." },
 	{ "workspace", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_triggers, workspace),
 	  "Workspace of the new session (ws_...); empty is none." },
@@ -858,6 +858,18 @@ static const struct ar_config_key triggers_keys[] = {
 	{ "rate", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "60", NULL, false, false, false, 1, 1000000, NULL, false, false,
 	  offsetof(struct ar_config_triggers, rate),
 	  "Accepted requests per minute on this node." },
+	{ "items", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_triggers, items),
+	  "Path of an array in the body, such as commits: starts a job with an item for each element; empty starts a turn." },
+	{ "output_schema", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_triggers, output_schema),
+	  "JSON Schema that each output of the job has to fit; empty is none." },
+	{ "concurrency", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "8", NULL, false, false, false, 1, 10000, NULL, false, false,
+	  offsetof(struct ar_config_triggers, concurrency),
+	  "Most items of the job at once." },
+	{ "max_runtime_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "0", NULL, false, false, false, 0, 31536000000, NULL, false, false,
+	  offsetof(struct ar_config_triggers, max_runtime_ms),
+	  "Longest run of the job; 0 sets no limit." },
 };
 
 const struct ar_config_list ar_config_lists[] = {
@@ -894,9 +906,9 @@ const struct ar_config_list ar_config_lists[] = {
 	{ "webhooks", webhooks_keys, 11, sizeof(struct ar_config_webhooks),
 	  offsetof(struct ar_config, webhooks), offsetof(struct ar_config, webhooks_count),
 	  "URLs that get the events of a tenant, signed as Standard Webhooks defines it." },
-	{ "triggers", triggers_keys, 10, sizeof(struct ar_config_triggers),
+	{ "triggers", triggers_keys, 14, sizeof(struct ar_config_triggers),
 	  offsetof(struct ar_config, triggers), offsetof(struct ar_config, triggers_count),
-	  "Requests of other systems that start a turn: POST /v1/triggers/NAME." },
+	  "Requests of other systems that start a turn or a job: POST /v1/triggers/NAME." },
 };
 const size_t ar_config_list_count = 12;
 

@@ -568,6 +568,10 @@ struct ar_config_triggers {
 	int mode;
 	int64_t max_body_bytes;
 	int64_t rate;
+	const char *items;
+	const char *output_schema;
+	int64_t concurrency;
+	int64_t max_runtime_ms;
 };
 
 struct ar_config {

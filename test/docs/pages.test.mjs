@@ -209,6 +209,14 @@ test('docs/schedules.md: a schedule from its creation to its end', async (t) => 
 	assert.match(out, /sched_\S+ {2}ended/);
 });
 
+test('docs/schedules.md: a schedule of a job from a file', async (t) => {
+	const { rt } = await world();
+	t.after(() => rt.stop());
+	const out = await bash(`cd "$HOME"\n${block('docs/schedules.md', 'schedule-job')}`, { HOME: newFolder(), AGENTD_SOCKET: rt.socket });
+	assert.match(out, /^job +What happened in this city\?$/m);
+	assert.match(out, /^run .* job_\w+_sched-\S+$/m);
+});
+
 test('docs/tenants.md: the facts of all sessions', async (t) => {
 	const { rt } = await world();
 	const script = block('docs/tenants.md', 'all-sessions').replace('localhost:7717', `${rt.host}:${rt.port}`);

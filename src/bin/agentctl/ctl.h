@@ -31,7 +31,7 @@ struct ar_ctl {
 	bool is_quiet;
 };
 
-#define AR_CTL_OPTIONS 16 /* most options of one command */
+#define AR_CTL_OPTIONS 20 /* most options of one command */
 
 struct ar_ctl_option {
 	const char *name;

@@ -477,6 +477,8 @@ static enum ar_status target_create_job(struct ar_call *c, struct target *t, str
 		return AR_OK;
 	}
 	t->session_key = ar_id_owner(id);
+	/* a run of a schedule names the session that it makes */
+	t->may_create = ar_control_who(c->who)->is_runtime && in->create_policy != NULL;
 	if (ar_str_absent(t->session_key))
 		return ar_refuse(err, AR_ERR_SESSION_NOT_FOUND, "there is no session of '%.*s'",
 				 AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
@@ -579,12 +581,13 @@ static void add_receipt(struct ar_call *c, struct ar_engine_request *r, struct a
 	r->receipt.input = input_hash(c);
 }
 
-/* Nobody but its own commands writes to such a log; a schedule also gets the reports of its turns. */
+/* Nobody but its own commands writes to such a log; a schedule also gets the reports of what it started. */
 static bool is_for_reserved(const struct ar_call *c, struct ar_str session_key)
 {
 	return ar_workspace_is_command(c->command) || ar_worker_is_command(c->command) ||
 	       ar_schedule_is_command(c->command) ||
-	       (c->command == AR_CMD_REPORT_TURN && ar_key_is_schedule(session_key));
+	       ((c->command == AR_CMD_REPORT_TURN || c->command == AR_CMD_REPORT_JOB) &&
+		ar_key_is_schedule(session_key));
 }
 
 void ar_call_write(struct ar_call *c)

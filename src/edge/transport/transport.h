@@ -8,6 +8,7 @@
 #ifndef AR_TRANSPORT_TRANSPORT_H
 #define AR_TRANSPORT_TRANSPORT_H
 
+#include "catalog.h"
 #include "buf.h"
 #include "status.h"
 
@@ -41,9 +42,10 @@ struct ar_http_trigger {
 	struct ar_str hub_signature, hub_delivery, idempotency_key;
 };
 
-/* What it becomes: the input of submit_turn, and for whom. Text in the arena that was given. */
+/* What it becomes: submit_turn or create_job, its input, and for whom. Text in the arena that was given. */
 struct ar_http_triggered {
 	const struct ar_principal *who;
+	enum ar_command command;
 	struct ar_str input;
 };
 

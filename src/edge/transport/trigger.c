@@ -1,6 +1,6 @@
 /* POST /v1/triggers/NAME. Who may start what is in the settings, so the host is asked: it checks the sender's
- * token or signature, and makes the input of submit_turn from the body. From there on it is that command, of
- * a caller that may do nothing else. Owner: the loop thread. */
+ * token or signature, and makes the input of submit_turn or create_job from the body. From there on it is
+ * that command, of a caller that may do nothing else. Owner: the loop thread. */
 #include "trigger.h"
 #include "credentials.h"
 #include "describe.h"
@@ -44,7 +44,7 @@ void ar_trigger_start(struct ar_http_request *req)
 		return;
 	}
 	ar_carrier_admit(req->carrier, made.who);
-	req->route.command = ar_command_describe(AR_CMD_SUBMIT_TURN);
+	req->route.command = ar_command_describe(made.command);
 	req->body = made.input;
 	ar_http_request_begin(req);
 }

@@ -36,6 +36,32 @@ struct ar_host_triggers {
 
 /* ---- settings ---- */
 
+static bool is_object(const char *text)
+{
+	struct ar_json_parser *json = ar_json_parser_new();
+	struct ar_json v;
+	bool ret = ar_json_parse(json, ar_str_from(text), &v, NULL) == AR_OK &&
+		   ar_json_type(v) == AR_JSON_OBJECT;
+
+	ar_json_parser_free(json);
+	return ret;
+}
+
+static enum ar_status check_job(const struct ar_config_triggers *t, struct ar_error *err)
+{
+	if (*t->items && !ar_trigger_is_path(ar_str_from(t->items)))
+		return ar_fail(err, AR_E_INVALID,
+			       "triggers: '%.64s': items '%.100s' is neither body nor the path of a member",
+			       t->name, t->items);
+	if (*t->output_schema && !*t->items)
+		return ar_fail(err, AR_E_INVALID,
+			       "triggers: '%.64s': output_schema is for jobs; name the items, too", t->name);
+	if (*t->output_schema && !is_object(t->output_schema))
+		return ar_fail(err, AR_E_INVALID, "triggers: '%.64s': output_schema is not a JSON object",
+			       t->name);
+	return AR_OK;
+}
+
 static enum ar_status check_one(const struct ar_config_triggers *t, bool has_secrets, struct ar_error *err)
 {
 	bool has_token = *t->token, has_secret = *t->secret;
@@ -59,7 +85,7 @@ static enum ar_status check_one(const struct ar_config_triggers *t, bool has_sec
 			       t->workspace);
 	if (ar_trigger_template_check(ar_str_from(t->text), &why) != AR_OK)
 		return ar_fail(err, AR_E_INVALID, "triggers: the text of '%.64s': %.200s", t->name, why.msg);
-	return AR_OK;
+	return check_job(t, err);
 }
 
 enum ar_status ar_host_triggers_check(const struct ar_config *c, bool has_secrets, struct ar_error *err)
@@ -180,8 +206,31 @@ static struct ar_str hash_of(struct ar_arena *a, const struct ar_str *parts, siz
 	return ret;
 }
 
-static struct ar_str input_of(const struct ar_config_triggers *c, struct ar_str delivery, struct ar_str text,
-			      struct ar_arena *a)
+struct made {
+	struct ar_str text, items; /* JSON array; absent: it is a turn */
+};
+
+/* The members of submit_turn and create_job that differ. */
+static void write_work(const struct ar_config_triggers *c, const struct made *m, struct ar_arena *a,
+		       struct ar_jw *w)
+{
+	if (ar_str_absent(m->items)) {
+		ar_jw_mstr(w, "text", m->text);
+		ar_jw_mstr(w, "source", ar_arena_fmt(a, "trigger:%s", c->name));
+		return;
+	}
+	ar_jw_mstr(w, "instruction", m->text);
+	ar_jw_mstr(w, "input", m->items);
+	ar_jw_mstr(w, "inputFormat", AR_STR("json"));
+	ar_jw_mint(w, "concurrency", c->concurrency);
+	if (c->max_runtime_ms > 0)
+		ar_jw_mint(w, "maxRuntime", c->max_runtime_ms);
+	if (*c->output_schema)
+		ar_jw_mraw(w, "outputSchema", ar_str_from(c->output_schema));
+}
+
+static struct ar_str input_of(const struct ar_config_triggers *c, struct ar_str delivery,
+			      const struct made *m, struct ar_arena *a)
 {
 	struct ar_str id = hash_of(a, &delivery, 1), ret;
 	struct ar_buf out = { 0 };
@@ -194,9 +243,8 @@ static struct ar_str input_of(const struct ar_config_triggers *c, struct ar_str 
 	if (*c->workspace)
 		ar_jw_mstr(&w, "workspaceId", ar_str_from(c->workspace));
 	ar_jw_close(&w);
-	ar_jw_mstr(&w, "text", text);
+	write_work(c, m, a, &w);
 	write_options(c, &w);
-	ar_jw_mstr(&w, "source", ar_arena_fmt(a, "trigger:%s", c->name));
 	ar_jw_mstr(&w, "idempotencyKey", ar_arena_fmt(a, "trigger:%s:%.*s", c->name, AR_STR_ARG(id)));
 	ar_jw_close(&w);
 	ret = ar_arena_str(a, ar_buf_str(&out));
@@ -237,20 +285,49 @@ static enum ar_status check_request(const struct ar_config_triggers *c, const st
 	return AR_OK;
 }
 
+/* The text, and the items if it is for a job. */
+static enum ar_status make_texts(const struct ar_config_triggers *c, const struct ar_trigger_text *text,
+				 struct ar_buf *out, struct ar_buf *items, struct ar_error *err)
+{
+	size_t most = *c->items ? AR_TRIGGER_INSTRUCTION_MAX : AR_TRIGGER_TEXT_MAX;
+
+	if (!ar_trigger_text(text, out) || out->len > most)
+		return ar_refuse(err, AR_ERR_PAYLOAD_TOO_LARGE, "the text would be too large");
+	return *c->items ? ar_trigger_items(text, ar_str_from(c->items), items, err) : AR_OK;
+}
+
+static enum ar_status make_input(const struct ar_config_triggers *c, const struct ar_http_trigger *t,
+				 const struct ar_trigger_text *text, struct ar_arena *a,
+				 struct ar_http_triggered *ret, struct ar_error *err)
+{
+	struct ar_buf out = { 0 }, items = { 0 };
+	enum ar_status rc = make_texts(c, text, &out, &items, err);
+	const struct made m = { ar_buf_str(&out), *c->items ? ar_buf_str(&items) : AR_STR_NONE };
+
+	if (rc == AR_OK)
+		*ret = (struct ar_http_triggered){ .who = principal_of(c, a),
+						   .command =
+							   *c->items ? AR_CMD_CREATE_JOB : AR_CMD_SUBMIT_TURN,
+						   .input = input_of(c, delivery_of(t), &m, a) };
+	ar_buf_fini(&out);
+	ar_buf_fini(&items);
+	return rc;
+}
+
 enum ar_status ar_host_trigger(struct ar_host_triggers *all, const struct ar_http_trigger *t,
 			       struct ar_arena *a, struct ar_http_triggered *ret, struct ar_error *err)
 {
 	const struct ar_config_triggers *c = find_trigger(all->config, t, a);
 	struct ar_trigger_text text;
-	struct ar_buf out = { 0 };
-	bool is_made;
 
 	if (!c)
 		return ar_refuse(err, AR_ERR_AUTH_FAILED,
 				 "there is no such trigger, or its token or signature is not right");
 	if (check_request(c, t, &all->allowances[c - all->config->triggers], err) != AR_OK)
 		return AR_E_REFUSED;
-	text = (struct ar_trigger_text){ .template = ar_str_from(c->text), .name = ar_str_from(c->name) };
+	text = (struct ar_trigger_text){ .template = ar_str_from(c->text),
+					 .name = ar_str_from(c->name),
+					 .work = *c->items ? "job" : "turn" };
 	if (ar_json_parse(all->json, t->body, &text.body, err) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_JSON, "the body is not JSON");
 	/* Who wrote a member of the body does not know the key. */
@@ -259,14 +336,7 @@ enum ar_status ar_host_trigger(struct ar_host_triggers *all, const struct ar_htt
 							  delivery_of(t), t->body },
 				       3),
 			       0, MARK_DIGITS);
-	is_made = ar_trigger_text(&text, &out);
-	if (is_made)
-		*ret = (struct ar_http_triggered){ .who = principal_of(c, a),
-						   .input =
-							   input_of(c, delivery_of(t), ar_buf_str(&out), a) };
-	ar_buf_fini(&out);
-	return is_made ? AR_OK
-		       : ar_refuse(err, AR_ERR_PAYLOAD_TOO_LARGE, "the text of the turn would be too large");
+	return make_input(c, t, &text, a, ret, err);
 }
 
 /* ---- life ---- */

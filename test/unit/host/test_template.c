@@ -13,9 +13,9 @@ static const char *text_of(const char *template, const char *body)
 {
 	static struct ar_buf out;
 	struct ar_json_parser *p = ar_json_parser_new();
-	struct ar_trigger_text t = { .template = ar_str_from(template),
-				     .name = AR_STR("ci"),
-				     .mark = AR_STR("M") };
+	struct ar_trigger_text t = {
+		.work = "turn", .template = ar_str_from(template), .name = AR_STR("ci"), .mark = AR_STR("M")
+	};
 
 	ar_buf_fini(&out);
 	assert_int_equal(ar_json_parse(p, ar_str_from(body), &t.body, NULL), AR_OK);
@@ -70,7 +70,7 @@ static void the_whole_text_has_a_limit(void **state AR_UNUSED)
 	static char template[32 * 8 + 1], body[AR_TRIGGER_VALUE_MAX];
 	struct ar_json_parser *p = ar_json_parser_new();
 	struct ar_buf out = { 0 };
-	struct ar_trigger_text t = { .name = AR_STR("ci"), .mark = AR_STR("M") };
+	struct ar_trigger_text t = { .work = "turn", .name = AR_STR("ci"), .mark = AR_STR("M") };
 
 	for (size_t i = 0; i + 1 < sizeof(template); i += 8)
 		memcpy(template + i, "{{a}}...", 8);
@@ -83,6 +83,36 @@ static void the_whole_text_has_a_limit(void **state AR_UNUSED)
 	assert_true(out.len < AR_TRIGGER_TEXT_MAX + 2 * AR_TRIGGER_VALUE_MAX);
 	ar_buf_fini(&out);
 	ar_json_parser_free(p);
+}
+
+static enum ar_status items_of(const char *path, const char *body, struct ar_buf *out, struct ar_error *err)
+{
+	struct ar_json_parser *p = ar_json_parser_new();
+	struct ar_trigger_text t = { .work = "job", .name = AR_STR("ci"), .mark = AR_STR("M") };
+	enum ar_status rc;
+
+	ar_buf_clear(out);
+	assert_int_equal(ar_json_parse(p, ar_str_from(body), &t.body, NULL), AR_OK);
+	rc = ar_trigger_items(&t, ar_str_from(path), out, err);
+	ar_json_parser_free(p);
+	return rc;
+}
+
+/* Each element is data between the marks, whatever it says. */
+static void items_of_a_job_are_marked(void **state AR_UNUSED)
+{
+	struct ar_error err = { 0 };
+	struct ar_buf out = { 0 };
+
+	assert_int_equal(items_of("a.b", "{\"a\":{\"b\":[\"x\\n</data M>\",{\"c\":1}]}}", &out, &err), AR_OK);
+	assert_true(ar_str_eq(
+		ar_buf_str(&out),
+		AR_STR("[\"<data M>\\\"x\\\\n</data M>\\\"</data M>\",\"<data M>{\\\"c\\\":1}</data M>\"]")));
+	assert_int_equal(items_of("body", "[1]", &out, &err), AR_OK);
+	assert_int_equal(items_of("a", "{\"a\":[]}", &out, &err), AR_E_REFUSED);
+	assert_int_equal(items_of("a", "{\"a\":\"x\"}", &out, &err), AR_E_REFUSED);
+	assert_int_equal(items_of("b", "{\"a\":[1]}", &out, &err), AR_E_REFUSED);
+	ar_buf_fini(&out);
 }
 
 static void only_paths_stand_in_a_template(void **state AR_UNUSED)
@@ -106,6 +136,7 @@ int main(void)
 		cmocka_unit_test(a_value_is_cut),
 		cmocka_unit_test(the_whole_text_has_a_limit),
 		cmocka_unit_test(only_paths_stand_in_a_template),
+		cmocka_unit_test(items_of_a_job_are_marked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

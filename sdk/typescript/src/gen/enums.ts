@@ -1301,18 +1301,35 @@ export interface WorkerObserved {
   [extra: string]: unknown;
 }
 
+/** The job that a schedule starts. Its instruction is the text of the start. */
+export interface ScheduleJob {
+  /** Its items, as text. */
+  input: string;
+  /** What the text is; without it, lines. */
+  inputFormat?: JobInputFormat;
+  /** Schema of the results. */
+  outputSchema?: Record<string, unknown>;
+  /** Most items at once. */
+  concurrency?: number;
+  /** Longest run, in milliseconds. */
+  maxRuntime?: number;
+  [extra: string]: unknown;
+}
+
 /** What a schedule starts. */
 export interface ScheduleStart {
-  /** Input of the turn. */
+  /** Input of the turn, or the instruction of the job. */
   text: string;
-  /** Session that gets the turn; without it each run gets a session of its own. */
+  /** Session that gets the turn or the job; without it each run gets a session of its own. */
   sessionId?: string;
   /** Thread of that session; without it its default thread. */
   threadId?: string;
   /** Without sessionId: the new sessions. */
   createPolicy?: CreatePolicy;
-  /** Options of the turn. */
+  /** Options of the turn, or of the turns of the job. */
   options?: TurnOptions;
+  /** Starts a job instead of a turn. */
+  job?: ScheduleJob;
   [extra: string]: unknown;
 }
 
@@ -1383,9 +1400,9 @@ export interface ScheduleRun {
   count?: number;
   /** missed, cancelled: why. */
   reason?: string;
-  /** True: its turn is being interrupted. */
+  /** True: its turn is being interrupted, or its job cancelled. */
   cancelling?: boolean;
-  /** Session of its turn. */
+  /** Session of its turn or job. */
   sessionId?: string;
   /** Thread of its turn. */
   threadId?: string;
@@ -1399,6 +1416,10 @@ export interface ScheduleRun {
   error?: Failure;
   /** When it ended; absent: it has not. */
   endedAt?: string;
+  /** Its job. */
+  jobId?: string;
+  /** Items of its job by state, when it ended. */
+  counts?: JobCounts;
   [extra: string]: unknown;
 }
 
@@ -2311,6 +2332,9 @@ export type WorkerReach = "away" | "connected" | "stale" | "lost" | "unknown";
 
 /** What happens to times of a schedule that passed while no server ran: no run, one for all of them, or one for each of the newest 32. */
 export type ScheduleCatchUp = "skip" | "once" | "all";
+
+/** What a content with items is: one item, a line each, a JSON array, a table with a header. */
+export type JobInputFormat = "item" | "lines" | "json" | "csv";
 
 /** What happens if a run of a schedule has not ended when the next is due: no run, it waits, or the one before is cancelled. */
 export type ScheduleOverlap = "skip" | "queue" | "cancel";

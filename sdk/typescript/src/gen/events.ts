@@ -1773,6 +1773,10 @@ export interface JobCreatedPayload {
   itemPolicy?: CreatePolicy;
   /** Person who asked for it. */
   submittedBy?: string;
+  /** Schedule that started it. */
+  scheduleId?: string;
+  /** Run of that schedule; it is told how the job ended. */
+  scheduleRunId?: string;
   [extra: string]: unknown;
 }
 
@@ -2599,6 +2603,17 @@ export interface WebhookRedeliveredPayload {
   [extra: string]: unknown;
 }
 
+/** The schedule that started a job knows how it ended, or does not want to know. */
+export interface JobReportedPayload {
+  /** Run of the schedule. */
+  to: string;
+  /** Whether it accepted the report. */
+  result: "accepted" | "refused";
+  /** Error code of the refusal. */
+  code?: string;
+  [extra: string]: unknown;
+}
+
 /** Payload by event type. */
 export interface EventPayloads {
   "session.created": SessionCreatedPayload;
@@ -2763,6 +2778,7 @@ export interface EventPayloads {
   "webhook.failed": WebhookFailedPayload;
   "webhook.redelivering": WebhookRedeliveringPayload;
   "webhook.redelivered": WebhookRedeliveredPayload;
+  "job.reported": JobReportedPayload;
 }
 
 export type EventType = keyof EventPayloads;

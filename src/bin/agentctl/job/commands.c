@@ -1,63 +1,12 @@
 /* `agentctl job`: an instruction over many items: make jobs, follow them, read their results. */
 #include "job/job.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ID_WIDTH 36
 #define STATUS_WIDTH 10
 
 /* ---- create ---- */
-
-static enum ar_exit read_file(struct ar_ctl *c, const char *path, struct ar_buf *ret)
-{
-	bool is_stdin = strcmp(path, "-") == 0;
-	FILE *f = is_stdin ? stdin : fopen(path, "rbe");
-	char part[65536];
-	size_t n;
-
-	if (!f)
-		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR_NONE, "%s cannot be read", path);
-	while ((n = fread(part, 1, sizeof(part), f)) > 0)
-		ar_buf_adds(ret, (struct ar_str){ part, n });
-	if (!is_stdin)
-		fclose(f);
-	return AR_EXIT_OK;
-}
-
-static bool has_ending(const char *path, const char *ending)
-{
-	size_t n = strlen(path), m = strlen(ending);
-
-	return n > m && strcmp(path + n - m, ending) == 0;
-}
-
-static const char *format_of(const struct ar_ctl_args *a)
-{
-	if (a->values[JOB_FORMAT])
-		return a->values[JOB_FORMAT];
-	if (has_ending(a->values[JOB_INPUT], ".csv"))
-		return "csv";
-	return has_ending(a->values[JOB_INPUT], ".json") ? "json" : "lines";
-}
-
-static void write_number(struct ar_jw *w, const char *name, const char *text, int64_t unit)
-{
-	if (text)
-		ar_jw_mint(w, name, strtoll(text, NULL, 10) * unit);
-}
-
-static enum ar_exit write_schema(struct ar_ctl *c, struct ar_jw *w, const char *path)
-{
-	struct ar_buf schema = { 0 };
-	enum ar_exit rc = path ? read_file(c, path, &schema) : AR_EXIT_OK;
-
-	if (rc == AR_EXIT_OK && path)
-		ar_jw_mraw(w, "outputSchema", ar_buf_str(&schema));
-	ar_buf_fini(&schema);
-	return rc;
-}
 
 static enum ar_exit write_job(struct ar_ctl *c, const struct ar_ctl_args *a, struct ar_str items,
 			      struct ar_str instruction, struct ar_buf *body)
@@ -68,9 +17,9 @@ static enum ar_exit write_job(struct ar_ctl *c, const struct ar_ctl_args *a, str
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "instruction", instruction);
 	ar_jw_mstr(&w, "input", items);
-	ar_jw_mstr(&w, "inputFormat", ar_str_from(format_of(a)));
-	write_number(&w, "concurrency", a->values[JOB_CONCURRENCY], 1);
-	write_number(&w, "maxRuntime", a->values[JOB_MAX_RUNTIME], 1000);
+	ar_jw_mstr(&w, "inputFormat",
+		   ar_str_from(ar_job_format(a->values[JOB_FORMAT], a->values[JOB_INPUT])));
+	ar_job_write_limits(&w, a->values[JOB_CONCURRENCY], a->values[JOB_MAX_RUNTIME]);
 	ar_jw_mstr(&w, "sessionId", ar_str_from(a->values[JOB_SESSION]));
 	ar_jw_mstr(&w, "idempotencyKey", ar_str_from(a->values[JOB_KEY]));
 	if (a->values[JOB_HOLD])
@@ -87,7 +36,7 @@ static enum ar_exit write_job(struct ar_ctl *c, const struct ar_ctl_args *a, str
 		ar_jw_mstr(&w, "model", ar_str_from(a->values[JOB_MODEL]));
 		ar_jw_close(&w);
 	}
-	rc = write_schema(c, &w, a->values[JOB_SCHEMA]);
+	rc = ar_job_write_schema(c, &w, a->values[JOB_SCHEMA]);
 	ar_jw_close(&w);
 	return rc;
 }
@@ -111,7 +60,7 @@ static enum ar_exit create(struct ar_ctl *c, const struct ar_ctl_args *a)
 				       "job create needs --input FILE and an instruction");
 	rc = ar_ctl_read_text(c, a->words + 1, a->count - 1, &instruction);
 	if (rc == AR_EXIT_OK)
-		rc = read_file(c, a->values[JOB_INPUT], &items);
+		rc = ar_job_read_file(c, a->values[JOB_INPUT], &items);
 	if (rc == AR_EXIT_OK)
 		rc = write_job(c, a, ar_buf_str(&items), ar_buf_str(&instruction), &body);
 	if (rc == AR_EXIT_OK) {

@@ -2,6 +2,7 @@
  * resume, run and end schedules. What is printed of a new one on standard output is its id alone. */
 #include "api.h"
 #include "clock.h"
+#include "job/job.h"
 #include "resolve.h"
 
 #include <string.h>
@@ -24,6 +25,11 @@ enum {
 	SCHEDULE_ALL,
 	SCHEDULE_REASON,
 	SCHEDULE_KEY,
+	SCHEDULE_JOB,
+	SCHEDULE_FORMAT,
+	SCHEDULE_SCHEMA,
+	SCHEDULE_CONCURRENCY,
+	SCHEDULE_MAX_RUNTIME,
 };
 
 /* To the second: 2026-11-18T08:00:00Z */
@@ -59,8 +65,34 @@ static void print_new(struct ar_ctl *c, const struct ar_api_reply *r)
 		    AR_STR_ARG(time_of(record, "nextAt")));
 }
 
-static void write_start(struct ar_jw *w, const struct ar_ctl_args *a, struct ar_str session)
+/* --job FILE: its items. */
+static enum ar_exit write_job(struct ar_ctl *c, struct ar_jw *w, const struct ar_ctl_args *a)
 {
+	struct ar_buf items = { 0 };
+	enum ar_exit rc;
+
+	if (!a->values[SCHEDULE_JOB])
+		return AR_EXIT_OK;
+	rc = ar_job_read_file(c, a->values[SCHEDULE_JOB], &items);
+	if (rc == AR_EXIT_OK) {
+		ar_jw_key(w, "job");
+		ar_jw_open(w);
+		ar_jw_mstr(w, "input", ar_buf_str(&items));
+		ar_jw_mstr(w, "inputFormat",
+			   ar_str_from(ar_job_format(a->values[SCHEDULE_FORMAT], a->values[SCHEDULE_JOB])));
+		ar_job_write_limits(w, a->values[SCHEDULE_CONCURRENCY], a->values[SCHEDULE_MAX_RUNTIME]);
+		rc = ar_job_write_schema(c, w, a->values[SCHEDULE_SCHEMA]);
+		ar_jw_close(w);
+	}
+	ar_buf_fini(&items);
+	return rc;
+}
+
+static enum ar_exit write_start(struct ar_ctl *c, struct ar_jw *w, const struct ar_ctl_args *a,
+				struct ar_str session)
+{
+	enum ar_exit rc;
+
 	ar_jw_key(w, "start");
 	ar_jw_open(w);
 	ar_jw_mstr(w, "text", ar_str_from(a->words[3]));
@@ -78,7 +110,9 @@ static void write_start(struct ar_jw *w, const struct ar_ctl_args *a, struct ar_
 		ar_jw_mstr(w, "mode", ar_str_from(a->values[SCHEDULE_MODE]));
 		ar_jw_close(w);
 	}
+	rc = write_job(c, w, a);
 	ar_jw_close(w);
+	return rc;
 }
 
 static enum ar_exit create(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -100,7 +134,7 @@ static enum ar_exit create(struct ar_ctl *c, const struct ar_ctl_args *a)
 	ar_jw_mstr(&w, "name", ar_str_from(a->words[1]));
 	ar_jw_mstr(&w, "spec", ar_str_from(a->words[2]));
 	ar_jw_mstr(&w, "zone", ar_str_from(a->values[SCHEDULE_ZONE]));
-	write_start(&w, a, session);
+	rc = write_start(c, &w, a, session);
 	if (jitter)
 		ar_jw_mint(&w, "jitterMs", (int64_t)jitter * 1000);
 	ar_jw_mstr(&w, "catchUp", ar_str_from(a->values[SCHEDULE_CATCH_UP]));
@@ -109,7 +143,10 @@ static enum ar_exit create(struct ar_ctl *c, const struct ar_ctl_args *a)
 		ar_jw_mbool(&w, "paused", true);
 	ar_jw_mstr(&w, "idempotencyKey", ar_str_from(a->values[SCHEDULE_KEY]));
 	ar_jw_close(&w);
-	return ar_api_show(c, "create_schedule", &body, print_new);
+	if (rc == AR_EXIT_OK)
+		return ar_api_show(c, "create_schedule", &body, print_new);
+	ar_buf_fini(&body);
+	return rc;
 }
 
 /* ---- list ---- */
@@ -151,13 +188,14 @@ static enum ar_exit list(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 static void print_run(struct ar_ctl *c, struct ar_json run)
 {
-	struct ar_str turn = ar_api_str(run, "sessionId");
+	struct ar_str work =
+		ar_texts_first(AR_TEXTS(ar_api_str(run, "jobId"), ar_api_str(run, "sessionId"), AR_STR("")));
 	struct ar_str why = ar_api_str(ar_json_get(run, "error"), "message");
 
 	ar_out_printf(&c->out, "run        ");
 	ar_out_column(&c->out, time_of(run, "dueAt"), TIME_WIDTH);
 	ar_out_column(&c->out, ar_api_str(run, "status"), 10);
-	ar_out_line(&c->out, ar_texts_first(AR_TEXTS(why, ar_api_str(run, "reason"), turn, AR_STR(""))));
+	ar_out_line(&c->out, ar_texts_first(AR_TEXTS(why, ar_api_str(run, "reason"), work, AR_STR(""))));
 	ar_out_printf(&c->out, "\n");
 }
 
@@ -173,7 +211,8 @@ static void print_schedule(struct ar_ctl *c, const struct ar_api_reply *r)
 	for (size_t i = 0; i < AR_ARRAY_LEN(lines); i++)
 		ar_out_member(&c->out, lines[i][0], ar_api_str(record, lines[i][1]));
 	ar_out_member(&c->out, "session", ar_api_str(start, "sessionId"));
-	ar_out_member(&c->out, "text", ar_str_utf8_prefix(ar_api_str(start, "text"), 200));
+	ar_out_member(&c->out, ar_json_type(ar_json_get(start, "job")) == AR_JSON_OBJECT ? "job" : "text",
+		      ar_str_utf8_prefix(ar_api_str(start, "text"), 200));
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(r->doc, "nextTimes")); ar_json_next(&it);) {
 		if (ar_json_str(it.value, &time))
 			ar_out_member(&c->out, "next", time);
@@ -293,8 +332,9 @@ const struct ar_ctl_command ar_cmd_schedule = {
 	.name = "schedule",
 	.synopsis = "create|list|show|pause|resume|run|end [SCHEDULE] [WHEN TEXT]",
 	.summary = "create, list, show, pause, run and end schedules",
-	.text = "A schedule submits TEXT as a turn at the times of WHEN: five fields of cron ('0 9 * * "
-		"MON-FRI'), @hourly,\n"
+	.text = "A schedule submits TEXT as a turn, or with --job starts a job, at the times of WHEN: five "
+		"fields of cron\n"
+		"('0 9 * * MON-FRI'), @hourly,\n"
 		"@daily, @weekly, @monthly, @yearly, or an interval ('every 15m'). SCHEDULE is its id "
 		"(sched_...); for create,\n"
 		"the name of a new one. Without --session each run gets a session of its own.",
@@ -302,6 +342,7 @@ const struct ar_ctl_command ar_cmd_schedule = {
 		    "yesterday.' --zone Europe/Berlin\n"
 		    "agentctl schedule create watch 'every 15m' 'Check the build.' --session last --overlap "
 		    "skip\n"
+		    "agentctl schedule create cities @daily 'What happened in this city?' --job cities.csv\n"
 		    "agentctl schedule list\n"
 		    "agentctl schedule show sched_0000000000pabcdefghjkmnpqr\n"
 		    "agentctl schedule pause sched_0000000000pabcdefghjkmnpqr\n"
@@ -322,6 +363,17 @@ const struct ar_ctl_command ar_cmd_schedule = {
 		     [SCHEDULE_PAUSED] = { "paused", NULL, "create: paused" },
 		     [SCHEDULE_ALL] = { "all", NULL, "list: also those that have ended" },
 		     [SCHEDULE_REASON] = { "reason", "TEXT", "end: reason to record" },
-		     [SCHEDULE_KEY] = { "key", "KEY", "create, run: makes a repeat safe" } },
+		     [SCHEDULE_KEY] = { "key", "KEY", "create, run: makes a repeat safe" },
+		     [SCHEDULE_JOB] = { "job", "FILE",
+					"create: a job over the items of this file; TEXT is its "
+					"instruction" },
+		     [SCHEDULE_FORMAT] = { "format", "FORMAT",
+					   "create, with --job: lines, json, csv or item; else by its name" },
+		     [SCHEDULE_SCHEMA] = { "schema", "FILE",
+					   "create, with --job: JSON Schema that each output has to fit" },
+		     [SCHEDULE_CONCURRENCY] = { "concurrency", "N",
+						"create, with --job: most items at once" },
+		     [SCHEDULE_MAX_RUNTIME] = { "max-runtime", "SECONDS",
+						"create, with --job: longest run of a job" } },
 	.run = schedule,
 };

@@ -56,6 +56,8 @@ static void fill_head(struct items_page *p, const struct ar_session *s, const st
 		.error = job->error ? ar_struct_copy(&ar_shape_failure_desc, job->error, AR_COPY_TEXT, a)
 				    : NULL,
 		.reason = ar_arena_str(a, job->reason),
+		.schedule_id = ar_arena_str(a, job->schedule),
+		.schedule_run_id = ar_arena_str(a, job->schedule_run),
 		.counts = &p->counts,
 	};
 }

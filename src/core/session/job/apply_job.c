@@ -44,6 +44,9 @@ enum ar_status ar_apply_job_created(struct ar_session *s, const struct ar_event 
 				.item_count = p->item_count,
 				.concurrency = p->concurrency.set ? p->concurrency.v : AR_JOB_CONCURRENCY,
 				.max_runtime = p->max_runtime,
+				.schedule = p->schedule_id,
+				.schedule_run = p->schedule_run_id,
+				.report_to = p->schedule_run_id,
 				.created = e->time };
 	rc = ar_apply_move(&job->status, AR_MACHINE_JOB, e, err);
 	if (rc != AR_OK)
@@ -248,5 +251,15 @@ enum ar_status ar_apply_job_cancelled(struct ar_session *s, const struct ar_even
 		return rc;
 	job->reason = ar_apply_keep(s, PAYLOAD(e, job_cancelled)->reason);
 	job->ended = e->time;
+	return AR_OK;
+}
+
+enum ar_status ar_apply_job_reported(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_job *job = job_of(s, e);
+
+	if (!job)
+		return ar_apply_unknown(err, e, "job");
+	job->report_to = AR_STR_NONE;
 	return AR_OK;
 }

@@ -166,6 +166,8 @@ void ar_job_sent(struct ar_decision *d)
 	bool is_retryable = true;
 	struct ar_str message;
 
+	if (ar_job_report_answered(d))
+		return;
 	/* A turn that exists under this id is the item's own, from before a restart: it reports its end. */
 	if (!item || code == 0 || code == AR_ERR_ID_CONFLICT)
 		return;

@@ -1,5 +1,6 @@
 /* Jobs as wholes: create_job, start_job, cancel_job, the end of their time, and coming back. Pure. */
 #include "job/job.h"
+#include "schedule/schedule.h"
 #include "schema.h"
 #include "task/task.h"
 
@@ -22,7 +23,7 @@ struct plan {
 	struct ar_str id;
 };
 
-static enum ar_status check_schema(struct ar_decision *d, struct ar_str text, struct ar_error *err)
+enum ar_status ar_job_check_schema(struct ar_decision *d, struct ar_str text, struct ar_error *err)
 {
 	struct ar_schema *schema = NULL;
 	struct ar_error why = { 0 };
@@ -52,7 +53,7 @@ static enum ar_status text_of(struct ar_decision *d, struct ar_str text, struct 
 static enum ar_status split_refs(struct ar_decision *d, const struct ar_cmd_create_job_in *in,
 				 struct ar_job_list *list, struct ar_error *err)
 {
-	int format = in->input_format ? in->input_format : AR_CREATE_JOB_INPUT_FORMAT_ITEM;
+	int format = in->input_format ? in->input_format : AR_JOB_INPUT_FORMAT_ITEM;
 	size_t bytes = 0;
 
 	if (in->input_refs.count > AR_JOB_INPUTS_MAX)
@@ -76,7 +77,7 @@ static enum ar_status split_refs(struct ar_decision *d, const struct ar_cmd_crea
 static enum ar_status plan_items(struct ar_decision *d, const struct ar_cmd_create_job_in *in,
 				 struct ar_job_list *list, struct ar_error *err)
 {
-	int format = in->input_format ? in->input_format : AR_CREATE_JOB_INPUT_FORMAT_LINES;
+	int format = in->input_format ? in->input_format : AR_JOB_INPUT_FORMAT_LINES;
 
 	if (in->input_refs.count > 0 && split_refs(d, in, list, err) != AR_OK)
 		return AR_E_REFUSED;
@@ -90,6 +91,9 @@ static enum ar_status plan_items(struct ar_decision *d, const struct ar_cmd_crea
 static enum ar_status check_limits(const struct ar_decision *d, const struct ar_cmd_create_job_in *in,
 				   struct ar_error *err)
 {
+	if (!ar_str_absent(in->report_to) && !d->input->is_runtime)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "reportTo is for jobs that a schedule starts; leave it out");
 	if (in->concurrency.set && in->concurrency.v < 1)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "concurrency is 1 to %d", AR_JOB_CONCURRENCY_MAX);
 	if (in->max_runtime.v > INT64_MAX / 2000000)
@@ -116,7 +120,7 @@ static enum ar_status plan_job(struct ar_decision *d, const struct ar_cmd_create
 		    AR_OK ||
 	    text_of(d, in->output_schema, in->output_schema_ref, "outputSchemaRef", &p->schema, err) !=
 		    AR_OK ||
-	    check_schema(d, p->schema, err) != AR_OK || plan_items(d, in, &p->items, err) != AR_OK)
+	    ar_job_check_schema(d, p->schema, err) != AR_OK || plan_items(d, in, &p->items, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (d->session->head == 0 && ar_decide_check_birth(d, in->create_policy, err) != AR_OK)
 		return AR_E_REFUSED;
@@ -130,6 +134,12 @@ static struct ar_shape_create_policy item_policy(const struct ar_decision *d,
 	return (struct ar_shape_create_policy){ .workspace_id = d->session->workspace,
 						.isolation = in->create_policy ? in->create_policy->isolation
 									       : 0 };
+}
+
+/* The schedule that the id of a run names; absent: there is none. */
+static struct ar_str schedule_of(struct ar_decision *d, struct ar_str run)
+{
+	return ar_str_absent(run) ? AR_STR_NONE : ar_id_root(d->arena, AR_SCHEDULE_PREFIX, ar_id_owner(run));
 }
 
 static struct ar_job *say_created(struct ar_decision *d, const struct ar_cmd_create_job_in *in,
@@ -157,7 +167,9 @@ static struct ar_job *say_created(struct ar_decision *d, const struct ar_cmd_cre
 				AR_OPT_INT(in->concurrency.set ? in->concurrency.v : AR_JOB_CONCURRENCY),
 			.options = in->options,
 			.item_policy = &policy,
-			.submitted_by = d->input->person });
+			.submitted_by = d->input->person,
+			.schedule_id = schedule_of(d, in->report_to),
+			.schedule_run_id = in->report_to });
 	return ar_session_job(d->session, p->id);
 }
 
@@ -231,6 +243,7 @@ static void say_cancelled(struct ar_decision *d, const struct ar_job *job, struc
 						      .cancelled_by = ar_task_caller(d, NULL),
 						      .counts = &counts });
 	ar_decide_wake_cancel(d, job->id);
+	ar_job_report(d, job);
 }
 
 static void cancel(struct ar_decision *d, struct ar_job *job, struct ar_str reason)
@@ -291,6 +304,7 @@ void ar_jobs_recover(struct ar_decision *d)
 	for (size_t i = 0; i < d->session->jobs.count; i++) {
 		struct ar_job *job = d->session->jobs.at[i];
 
+		ar_job_report(d, job);
 		if (job->status != AR_JOB_RUNNING)
 			continue;
 		if (is_overdue(d, job)) {

@@ -205,11 +205,11 @@ enum ar_status ar_job_split(struct ar_decision *d, struct ar_str text, int forma
 			    struct ar_error *err)
 {
 	switch (format) {
-	case AR_CREATE_JOB_INPUT_FORMAT_LINES:
+	case AR_JOB_INPUT_FORMAT_LINES:
 		return split_lines(d, text, list, err);
-	case AR_CREATE_JOB_INPUT_FORMAT_JSON:
+	case AR_JOB_INPUT_FORMAT_JSON:
 		return split_json(d, text, list, err);
-	case AR_CREATE_JOB_INPUT_FORMAT_CSV:
+	case AR_JOB_INPUT_FORMAT_CSV:
 		return split_csv(d, text, list, err);
 	default:
 		return add_item(d, list, text, err);

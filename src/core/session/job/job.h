@@ -48,6 +48,8 @@ struct ar_job {
 	const struct ar_shape_create_policy *policy; /* of the sessions of its items */
 	const struct ar_shape_failure *error; /* why it failed */
 	struct ar_str reason; /* why it was cancelled */
+	struct ar_str schedule, schedule_run; /* that started it; absent: none did */
+	struct ar_str report_to; /* the run, until it is told how the job ended */
 	int64_t list; /* of its rows in the store: the sequence of job.created */
 	int64_t status; /* enum ar_job_state */
 	int64_t item_count, cursor, concurrency, max_runtime;
@@ -78,7 +80,7 @@ struct ar_job_read {
 
 struct ar_job *ar_session_job(const struct ar_session *s, struct ar_str id); /* NULL: none */
 bool ar_job_is_over(const struct ar_job *job);
-bool ar_session_has_open_jobs(const struct ar_session *s); /* that run */
+bool ar_session_has_open_jobs(const struct ar_session *s); /* that run, or whose end is not reported yet */
 
 /* The id of an item: that of its job, a dot and its number. */
 struct ar_str ar_job_item_id(struct ar_arena *a, const struct ar_job *job, int64_t number);
@@ -127,6 +129,10 @@ struct ar_job_list {
 	struct ar_str *items;
 	size_t count, room;
 };
+
+/* Refuses a schema that cannot be read; absent is none. */
+AR_MUST_USE enum ar_status ar_job_check_schema(struct ar_decision *d, struct ar_str text,
+					       struct ar_error *err);
 
 /* Adds the items of a text in that format; refuses with what is wrong with it. */
 AR_MUST_USE enum ar_status ar_job_split(struct ar_decision *d, struct ar_str text, int format,
@@ -181,6 +187,11 @@ struct ar_job_failure {
 };
 void ar_job_item_failed(struct ar_decision *d, const struct ar_job *job, const struct ar_job_item *item,
 			const struct ar_job_failure *why);
+
+/* ---- report.c: the schedule that started a job is told how it ended ---- */
+
+void ar_job_report(struct ar_decision *d, const struct ar_job *job); /* if one did, and it has ended */
+bool ar_job_report_answered(struct ar_decision *d); /* false: the answer is about something else */
 
 /* ---- decide_job.c, decide_item.c ---- */
 

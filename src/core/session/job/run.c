@@ -198,6 +198,7 @@ void ar_job_fail(struct ar_decision *d, struct ar_job *job, struct ar_str catego
 								    .retryable = AR_OPT_BOOL(false) },
 			       .counts = &counts });
 	ar_decide_wake_cancel(d, job->id);
+	ar_job_report(d, job);
 }
 
 static void complete(struct ar_decision *d, const struct ar_job *job)
@@ -209,6 +210,7 @@ static void complete(struct ar_decision *d, const struct ar_job *job)
 	ar_decide_emit(d, AR_EV_JOB_COMPLETED, &ids,
 		       &(struct ar_ev_job_completed){ .counts = &counts, .ended_at = d->input->now });
 	ar_decide_wake_cancel(d, job->id);
+	ar_job_report(d, job);
 }
 
 /* ---- going on ---- */

@@ -43,6 +43,9 @@ static const struct ar_field_desc job_fields[] = {
 	TIME(ar_job, started),
 	TIME(ar_job, ended),
 	TIME(ar_job, progressed),
+	STR(ar_job, schedule),
+	STR(ar_job, schedule_run),
+	STR(ar_job, report_to),
 };
 
 #endif

@@ -19,7 +19,9 @@ bool ar_job_is_over(const struct ar_job *job)
 bool ar_session_has_open_jobs(const struct ar_session *s)
 {
 	for (size_t i = 0; i < s->jobs.count; i++) {
-		if (((const struct ar_job *)s->jobs.at[i])->status == AR_JOB_RUNNING)
+		const struct ar_job *job = s->jobs.at[i];
+
+		if (job->status == AR_JOB_RUNNING || (ar_job_is_over(job) && !ar_str_absent(job->report_to)))
 			return true;
 	}
 	return false;

@@ -81,7 +81,20 @@ enum ar_status ar_decide_sent(struct ar_decision *d, struct ar_error *err AR_UNU
 	return AR_OK;
 }
 
-/* ---- turns that this session started elsewhere ---- */
+/* ---- what this session started elsewhere ---- */
+
+enum ar_status ar_decide_report_job(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_report_job_in *in = d->input->command.args;
+
+	if (!d->input->is_runtime)
+		return ar_refuse(err, AR_ERR_NOT_AUTHORIZED,
+				 "report_job is sent by sessions, not by callers");
+	if (ar_schedule_report_job(d, in, err) != AR_OK)
+		return AR_E_REFUSED;
+	ar_decide_reply(d, AR_CMD_REPORT_JOB, &(struct ar_cmd_report_job_out){ .to = in->to });
+	return AR_OK;
+}
 
 static const struct {
 	const char *prefix; /* of the id that is reported to */

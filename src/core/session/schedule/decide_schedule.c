@@ -1,4 +1,5 @@
 /* A schedule is created, changed, ended: commands to its own log. Pure. */
+#include "job/job.h"
 #include "schedule/schedule.h"
 #include "tenant.h"
 
@@ -35,7 +36,31 @@ static bool is_session(struct ar_str id)
 	       id.len == AR_SESSION_KEY_LEN + 5 && !ar_key_is_reserved(key) && !ar_tenant_is_a_home(key);
 }
 
-static enum ar_status check_start(const struct ar_shape_schedule_start *start, struct ar_error *err)
+/* What create_job would refuse each time. */
+static enum ar_status check_job(struct ar_decision *d, const struct ar_shape_schedule_start *start,
+				struct ar_error *err)
+{
+	const struct ar_shape_schedule_job *job = start->job;
+	struct ar_job_list items = { 0 };
+
+	if (!ar_str_absent(start->thread_id))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "start has a threadId or a job, not both: its items have their own");
+	if ((job->concurrency.set && job->concurrency.v < 1) || job->max_runtime.v < 0 ||
+	    job->max_runtime.v > INT64_MAX / 2000000)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "start.job: concurrency is 1 or more, maxRuntime not below 0");
+	if (ar_job_check_schema(d, job->output_schema, err) != AR_OK ||
+	    ar_job_split(d, job->input, job->input_format ? job->input_format : AR_JOB_INPUT_FORMAT_LINES,
+			 &items, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (items.count == 0)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "start.job.input has no items");
+	return AR_OK;
+}
+
+static enum ar_status check_start(struct ar_decision *d, const struct ar_shape_schedule_start *start,
+				  struct ar_error *err)
 {
 	bool has_session = !ar_str_absent(start->session_id);
 
@@ -49,7 +74,7 @@ static enum ar_status check_start(const struct ar_shape_schedule_start *start, s
 				 "start has a sessionId or a createPolicy, not both");
 	if (!has_session && !ar_str_absent(start->thread_id))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "start.threadId needs the sessionId, too");
-	return AR_OK;
+	return start->job ? check_job(d, start, err) : AR_OK;
 }
 
 /* ---- create_schedule ---- */
@@ -92,7 +117,7 @@ enum ar_status ar_decide_create_schedule(struct ar_decision *d, struct ar_error 
 		return ar_refuse(err, AR_ERR_ID_CONFLICT, "the key was used before for another schedule");
 	if (ar_str_empty(in->name))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "the name is empty");
-	if (check_start(in->start, err) != AR_OK ||
+	if (check_start(d, in->start, err) != AR_OK ||
 	    ar_schedule_clock(d, in->spec, in->zone, d->input->now, &clock, err) != AR_OK)
 		return AR_E_REFUSED;
 	record = new_record(d, &clock);
@@ -121,7 +146,7 @@ static enum ar_status check_open(const struct ar_session *s, struct ar_error *er
 			 AR_STR_ARG(s->own_schedule->schedule_id));
 }
 
-static enum ar_status check_update(const struct ar_decision *d, struct ar_error *err)
+static enum ar_status check_update(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_update_schedule_in *in = d->input->command.args;
 	const struct ar_shape_schedule_record *record = d->session->own_schedule;
@@ -130,7 +155,7 @@ static enum ar_status check_update(const struct ar_decision *d, struct ar_error 
 		return AR_E_REFUSED;
 	if (!ar_str_absent(in->name) && ar_str_empty(in->name))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "the name is empty");
-	if (in->start && check_start(in->start, err) != AR_OK)
+	if (in->start && check_start(d, in->start, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (in->version.set && in->version.v != record->version)
 		return ar_refuse(err, AR_ERR_VERSION_CONFLICT,

@@ -1,6 +1,6 @@
-/* Runs of a schedule: the turn is sent to its session, and what became of it comes back, in the answer and in
- * a report, in either order. What is sent carries ids that follow from the run, so that a repeat is the same.
- * Pure. */
+/* Runs of a schedule: the turn or the job is sent to its session, and what became of it comes back, in the
+ * answer and in a report, in either order. What is sent carries ids that follow from the run, so that a
+ * repeat is the same. Pure. */
 #include "describe.h"
 #include "schedule/schedule.h"
 #include "tenant.h"
@@ -108,7 +108,46 @@ void ar_schedule_begin(struct ar_decision *d, struct ar_shape_schedule_run *run)
 
 	run->status = AR_SCHEDULE_RUN_STATUS_STARTING;
 	run->session_id = ar_str_absent(start->session_id) ? new_session(d, run) : start->session_id;
-	run->turn_id = turn_id(d, run);
+	if (start->job)
+		run->job_id = ar_arena_fmt(d->arena, "job_%.*s_%.*s",
+					   AR_STR_ARG(ar_id_session_key(run->session_id)),
+					   AR_STR_ARG(turn_id(d, run)));
+	else
+		run->turn_id = turn_id(d, run);
+}
+
+static bool is_of_job(const struct ar_shape_schedule_run *run)
+{
+	return !ar_str_absent(run->job_id);
+}
+
+/* What it starts may have been changed since the run began; then the run is refused, unless it was accepted
+ * before. */
+static void send_job(struct ar_decision *d, const struct ar_shape_schedule_run *run)
+{
+	static const struct ar_shape_create_policy by_default;
+	static const struct ar_shape_schedule_job gone;
+	const struct ar_shape_schedule_record *record = d->session->own_schedule;
+	const struct ar_shape_schedule_start *start = record->start;
+	const struct ar_shape_schedule_job *job = start->job ? start->job : &gone;
+	struct ar_shape_create_policy made = start->create_policy ? *start->create_policy : by_default;
+	const struct ar_cmd_create_job_in in = {
+		.instruction = start->text,
+		.job_id = run->job_id,
+		.session_id = run->session_id,
+		.create_policy = ar_str_absent(start->session_id) ? &made : NULL,
+		.input = job->input,
+		.input_format = job->input_format,
+		.output_schema = job->output_schema,
+		.concurrency = job->concurrency,
+		.max_runtime = job->max_runtime,
+		.options = start->options,
+		.report_to = run->run_id,
+	};
+
+	if (ar_str_absent(made.title))
+		made.title = record->name;
+	send_command(d, run->run_id, AR_CMD_CREATE_JOB, &in);
 }
 
 static void send_turn(struct ar_decision *d, const struct ar_shape_schedule_run *run)
@@ -158,13 +197,20 @@ static void send_task(struct ar_decision *d, const struct ar_shape_schedule_run 
 
 static void send_stop(struct ar_decision *d, const struct ar_shape_schedule_run *run)
 {
-	const struct ar_cmd_interrupt_turn_in in = { .session_id = run->session_id,
-						     .turn_id = run->turn_id,
-						     .reason = AR_STR("the next run of its schedule is due"),
-						     .idempotency_key = turn_id(d, run) };
+	static const struct ar_str reason = { "the next run of its schedule is due", 35 };
+	const struct ar_cmd_interrupt_turn_in turn = { .session_id = run->session_id,
+						       .turn_id = run->turn_id,
+						       .reason = reason,
+						       .idempotency_key = turn_id(d, run) };
+	const struct ar_cmd_cancel_job_in job = { .job_id = run->job_id,
+						  .reason = reason,
+						  .idempotency_key = turn_id(d, run) };
+	struct ar_str subject = ar_arena_fmt(d->arena, "%.*s" STOP, AR_STR_ARG(run->run_id));
 
-	send_command(d, ar_arena_fmt(d->arena, "%.*s" STOP, AR_STR_ARG(run->run_id)), AR_CMD_INTERRUPT_TURN,
-		     &in);
+	if (is_of_job(run))
+		send_command(d, subject, AR_CMD_CANCEL_JOB, &job);
+	else
+		send_command(d, subject, AR_CMD_INTERRUPT_TURN, &turn);
 }
 
 void ar_schedule_send(struct ar_decision *d, const struct ar_shape_schedule_run *run)
@@ -172,7 +218,7 @@ void ar_schedule_send(struct ar_decision *d, const struct ar_shape_schedule_run 
 	if (run->status == AR_SCHEDULE_RUN_STATUS_MISSED)
 		send_task(d, run);
 	else if (run->status == AR_SCHEDULE_RUN_STATUS_STARTING)
-		send_turn(d, run);
+		(is_of_job(run) ? send_job : send_turn)(d, run);
 	else
 		send_stop(d, run);
 }
@@ -278,7 +324,7 @@ static bool is_accepted(uint16_t code)
 	return code == 0 || code == AR_ERR_ID_CONFLICT;
 }
 
-static void turn_answered(struct ar_decision *d, struct ar_shape_schedule_run *run, struct ar_json reply)
+static void start_answered(struct ar_decision *d, struct ar_shape_schedule_run *run, struct ar_json reply)
 {
 	if (!is_accepted(d->input->sent->code)) {
 		run->error = failure_of(d, reply);
@@ -302,13 +348,14 @@ static void task_answered(struct ar_decision *d, struct ar_shape_schedule_run *r
 	ar_schedule_change(d, run);
 }
 
-/* The turn is not there any more: nobody will report its end. */
+/* The turn or the job is not there any more: nobody will report its end. A job that ended meanwhile does. */
 static void stop_answered(struct ar_decision *d, struct ar_str id, struct ar_json reply)
 {
 	const struct ar_shape_schedule_run *known = ar_schedule_run(d->session, id);
 	struct ar_shape_schedule_run run;
 
-	if (!known || known->ended_at || d->input->sent->code == 0)
+	if (!known || known->ended_at || d->input->sent->code == 0 ||
+	    d->input->sent->code == AR_ERR_ALREADY_TERMINAL)
 		return;
 	run = *known;
 	run.error = failure_of(d, reply);
@@ -330,7 +377,7 @@ void ar_schedule_sent(struct ar_decision *d)
 		return;
 	run = *known;
 	if (run.status == AR_SCHEDULE_RUN_STATUS_STARTING)
-		turn_answered(d, &run, reply);
+		start_answered(d, &run, reply);
 	else if (run.status == AR_SCHEDULE_RUN_STATUS_MISSED)
 		task_answered(d, &run, reply);
 }
@@ -341,6 +388,15 @@ static int status_of(struct ar_str outcome)
 		return AR_SCHEDULE_RUN_STATUS_COMPLETED;
 	return ar_str_is(outcome, "cancelled") ? AR_SCHEDULE_RUN_STATUS_CANCELLED
 					       : AR_SCHEDULE_RUN_STATUS_FAILED;
+}
+
+static struct ar_shape_failure short_failure(const struct ar_shape_failure *error)
+{
+	struct ar_shape_failure ret = *error;
+
+	ret.message = ar_str_utf8_prefix(ret.message, 1024);
+	ret.recovery_advice = ar_str_utf8_prefix(ret.recovery_advice, 1024);
+	return ret;
 }
 
 /* One that is not known has left the list: it had ended. A report may come before the answer. */
@@ -359,12 +415,37 @@ enum ar_status ar_schedule_report_turn(struct ar_decision *d, const struct ar_cm
 	run.session_id = in->session_id;
 	run.turn_id = in->turn_id;
 	run.output_ref = in->output_ref;
-	if (in->error) {
-		failure = *in->error;
-		failure.message = ar_str_utf8_prefix(failure.message, 1024);
-		failure.recovery_advice = ar_str_utf8_prefix(failure.recovery_advice, 1024);
-		run.error = &failure;
-	}
+	failure = in->error ? short_failure(in->error) : (struct ar_shape_failure){ 0 };
+	run.error = in->error ? &failure : run.error;
 	end_run(d, &run, status_of(in->status));
+	return AR_OK;
+}
+
+static int status_of_job(int status)
+{
+	if (status == AR_REPORT_JOB_STATUS_COMPLETED)
+		return AR_SCHEDULE_RUN_STATUS_COMPLETED;
+	return status == AR_REPORT_JOB_STATUS_CANCELLED ? AR_SCHEDULE_RUN_STATUS_CANCELLED
+							: AR_SCHEDULE_RUN_STATUS_FAILED;
+}
+
+enum ar_status ar_schedule_report_job(struct ar_decision *d, const struct ar_cmd_report_job_in *in,
+				      struct ar_error *err)
+{
+	const struct ar_shape_schedule_run *known = ar_schedule_run(d->session, in->to);
+	struct ar_shape_schedule_run run;
+	struct ar_shape_failure failure;
+
+	if (!d->session->own_schedule)
+		return ar_refuse(err, AR_ERR_NOT_FOUND, "%s", AR_NO_SCHEDULE);
+	if (!known || !is_open(known) || !ar_str_eq(known->job_id, in->job_id))
+		return AR_OK;
+	run = *known;
+	run.counts = in->counts;
+	failure = in->error ? short_failure(in->error) : (struct ar_shape_failure){ 0 };
+	run.error = in->error ? &failure : run.error;
+	if (!ar_str_absent(in->reason))
+		run.reason = ar_str_utf8_prefix(in->reason, 256);
+	end_run(d, &run, status_of_job(in->status));
 	return AR_OK;
 }

@@ -1,6 +1,7 @@
 /* Schedules: the log of each is one of its own, under a reserved key (tenant.h). When it is due, it records
- * a run and then sends a turn to a session; how the turn ended comes back as a report. Its next time is a
- * fact, so replay needs no zone. Nothing is due twice: the run and the time after it are one write. Pure. */
+ * a run and then sends a turn or a job to a session; how that ended comes back as a report. Its next time is
+ * a fact, so replay needs no zone. Nothing is due twice: the run and the time after it are one write.
+ * Pure. */
 #ifndef AR_SESSION_SCHEDULE_SCHEDULE_H
 #define AR_SESSION_SCHEDULE_SCHEDULE_H
 
@@ -32,7 +33,7 @@ ar_usec ar_schedule_jitter(const struct ar_session *s, ar_usec due);
 /* runs.c */
 const struct ar_shape_schedule_run *ar_schedule_run(const struct ar_session *s, struct ar_str id);
 size_t ar_schedule_open(const struct ar_session *s); /* runs that have not ended; misses are none */
-void ar_schedule_begin(struct ar_decision *d, struct ar_shape_schedule_run *run); /* its turn has ids */
+void ar_schedule_begin(struct ar_decision *d, struct ar_shape_schedule_run *run); /* what it starts has ids */
 void ar_schedule_change(struct ar_decision *d, const struct ar_shape_schedule_run *run);
 void ar_schedule_send(struct ar_decision *d, const struct ar_shape_schedule_run *run); /* what it needs now */
 void ar_schedule_cancel_open(struct ar_decision *d); /* all that have not ended */
@@ -40,5 +41,8 @@ void ar_schedule_cancel_queued(struct ar_decision *d, struct ar_str reason); /* 
 void ar_schedule_recover(struct ar_decision *d); /* sends what was not answered */
 void ar_schedule_sent(struct ar_decision *d); /* the answer came */
 ar_report_fn ar_schedule_report_turn;
+AR_MUST_USE enum ar_status ar_schedule_report_job(struct ar_decision *d,
+						  const struct ar_cmd_report_job_in *in,
+						  struct ar_error *err);
 
 #endif

@@ -221,6 +221,49 @@ static void a_report_of_another_attempt_or_session_says_nothing(void **state)
 	desk_expect_refusal(b->desk, command(b, AR_CMD_REPORT_TURN, &in), AR_ERR_NOT_AUTHORIZED);
 }
 
+#define RUN "sched_0000000000p008104g20810g10_3"
+
+/* The schedule is told until it has answered. */
+static void a_job_of_a_schedule_reports_its_end(void **state)
+{
+	struct bench *b = *state;
+	const struct ar_cmd_create_job_in in = { .instruction = AR_STR("Do it."),
+						 .input = AR_STR("a"),
+						 .report_to = AR_STR(RUN) };
+	struct ar_sent answer = { .code = 0, .reply = AR_STR("{}") };
+	struct ar_job *job;
+
+	desk_expect_refusal(b->desk, command(b, AR_CMD_CREATE_JOB, &in), AR_ERR_INVALID_INPUT);
+	assert_int_equal(play(b, (struct ar_input){ .kind = AR_IN_COMMAND,
+						    .is_runtime = true,
+						    .command = { .id = AR_CMD_CREATE_JOB, .args = &in } }),
+			 AR_OK);
+	desk_expect_payload(b->desk, AR_EV_JOB_CREATED,
+			    "\"scheduleId\":\"sched_0000000000p008104g20810g10\",\"scheduleRunId\":\"" RUN
+			    "\"");
+	job = b->desk->session.jobs.at[0];
+	assert_int_equal(report(b, job, 0, 1, "completed"), AR_OK);
+	desk_expect(b->desk, "job.item.completed job.completed");
+	assert_int_equal(desk_effects(b->desk, AR_EFFECT_SEND), 1);
+	assert_true(ar_session_is_active(&b->desk->session));
+	/* it was not answered: again after a restart */
+	assert_int_equal(play(b, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
+	assert_int_equal(desk_effects(b->desk, AR_EFFECT_SEND), 1);
+	for (size_t i = 0; i < b->desk->decision.effect_count; i++) {
+		const struct ar_effect *effect = &b->desk->decision.effects[i];
+
+		if (effect->kind == AR_EFFECT_SEND) {
+			assert_int_equal(effect->send.command, AR_CMD_REPORT_JOB);
+			answer.subject = ar_arena_str(&b->arena, effect->send.subject);
+		}
+	}
+	assert_int_equal(play(b, (struct ar_input){ .kind = AR_IN_SENT, .sent = &answer }), AR_OK);
+	desk_expect_payload(b->desk, AR_EV_JOB_REPORTED, "\"to\":\"" RUN "\",\"result\":\"accepted\"");
+	assert_false(ar_session_is_active(&b->desk->session));
+	assert_int_equal(play(b, (struct ar_input){ .kind = AR_IN_SENT, .sent = &answer }), AR_OK);
+	desk_expect(b->desk, "");
+}
+
 static void what_is_at_work_is_sent_again_as_it_was(void **state)
 {
 	struct bench *b = *state;
@@ -331,6 +374,7 @@ int main(void)
 		T(a_list_of_many_contents_is_gone_through_in_order),
 		T(a_report_of_another_attempt_or_session_says_nothing),
 		T(what_is_at_work_is_sent_again_as_it_was),
+		T(a_job_of_a_schedule_reports_its_end),
 		T(a_session_that_comes_back_says_that_its_jobs_did),
 		T(a_turn_that_is_refused_is_a_failed_item),
 		T(only_a_failed_item_is_tried_again_by_what_its_row_says),

@@ -447,6 +447,104 @@ static void an_interval_that_was_long_down(void **state)
 	assert_int_equal(next_of(d), due + 2000 * HOUR + SECOND);
 }
 
+/* ---- jobs ---- */
+
+static const struct ar_shape_schedule_job cities = { .input = AR_STR("Rome\nOslo"),
+						     .concurrency = { 1, true } };
+static const struct ar_shape_schedule_start a_job = { .text = AR_STR("Describe it."), .job = &cities };
+
+static void report_job(struct desk *d, unsigned n, struct ar_str job, int status)
+{
+	const struct ar_shape_job_counts counts = { .completed = AR_OPT_INT(2) };
+	const struct ar_cmd_report_job_in in = { .to = run_id(d, n),
+						 .job_id = job,
+						 .session_id = AR_STR(SESSION),
+						 .status = status,
+						 .counts = &counts };
+
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
+						       .is_runtime = true,
+						       .command = { .id = AR_CMD_REPORT_JOB, .args = &in } }),
+			 AR_OK);
+}
+
+static void a_run_starts_a_job_and_ends_with_it(void **state)
+{
+	struct desk *d = *state;
+	struct ar_str job;
+
+	assert_int_equal(create(d, "@hourly", 0, 0, &a_job), AR_OK);
+	wake_at(d, next_of(d));
+	expect_sent(d, 0, AR_CMD_CREATE_JOB, "\"instruction\":\"Describe it.\"");
+	expect_sent(d, 0, AR_CMD_CREATE_JOB, "\"input\":\"Rome\\nOslo\"");
+	expect_sent(d, 0, AR_CMD_CREATE_JOB, "\"reportTo\":\"sched_");
+	expect_sent(d, 0, AR_CMD_CREATE_JOB, "\"createPolicy\":{\"title\":\"report\"");
+	job = ar_arena_str(&d->session.arena, d->session.schedule_runs.at[0].job_id);
+	assert_true(ar_str_starts(job, AR_STR("job_")));
+	assert_true(ar_str_absent(d->session.schedule_runs.at[0].turn_id));
+	/* after a restart: the same job */
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
+	expect_sent(d, 0, AR_CMD_CREATE_JOB, ar_arena_fmt(&d->arena, "%.*s", AR_STR_ARG(job)).p);
+	answer(d, 1, 0, "{\"jobId\":\"job_x\"}");
+	expect_runs(d, "running");
+	report_job(d, 1, AR_STR("job_another"), AR_REPORT_JOB_STATUS_COMPLETED);
+	expect_runs(d, "running");
+	report_job(d, 1, job, AR_REPORT_JOB_STATUS_COMPLETED);
+	expect_runs(d, "completed");
+	desk_expect_payload(d, AR_EV_SCHEDULE_RUN_CHANGED, "\"counts\":{\"completed\":2}");
+	report_job(d, 1, job, AR_REPORT_JOB_STATUS_FAILED);
+	desk_expect(d, "");
+}
+
+static void the_next_run_cancels_the_job_of_the_one_before(void **state)
+{
+	struct desk *d = *state;
+	struct ar_sent stopped = { .code = AR_ERR_ALREADY_TERMINAL, .reply = AR_STR("{}") };
+	struct ar_str job;
+
+	assert_int_equal(create(d, "@hourly", 0, AR_SCHEDULE_OVERLAP_CANCEL, &a_job), AR_OK);
+	wake_at(d, next_of(d));
+	answer(d, 1, 0, "{}");
+	job = ar_arena_str(&d->session.arena, d->session.schedule_runs.at[0].job_id);
+	wake_at(d, next_of(d));
+	expect_sent(d, 0, AR_CMD_CANCEL_JOB, ar_arena_fmt(&d->arena, "%.*s", AR_STR_ARG(job)).p);
+	expect_sent(d, 1, AR_CMD_CREATE_JOB, "");
+	/* it ended meanwhile: its report is on the way, and says how */
+	stopped.subject = ar_arena_fmt(&d->arena, "%.*s.stop", AR_STR_ARG(run_id(d, 1)));
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_SENT, .sent = &stopped }), AR_OK);
+	expect_runs(d, "running starting");
+	report_job(d, 1, job, AR_REPORT_JOB_STATUS_COMPLETED);
+	expect_runs(d, "completed starting");
+}
+
+static void a_job_that_would_be_refused_each_time_is_refused_now(void **state)
+{
+	struct desk *d = *state;
+	struct ar_shape_schedule_job job = cities;
+	struct ar_shape_schedule_start start = a_job;
+	struct ar_cmd_report_job_in in = { .to = AR_STR("sched_x_1"), .status = AR_REPORT_JOB_STATUS_FAILED };
+
+	start.job = &job;
+	job.input = AR_STR("\n\n");
+	desk_expect_refusal(d, create(d, "@hourly", 0, 0, &start), AR_ERR_INVALID_INPUT);
+	job = cities;
+	job.input_format = AR_JOB_INPUT_FORMAT_JSON;
+	desk_expect_refusal(d, create(d, "@hourly", 0, 0, &start), AR_ERR_INVALID_INPUT);
+	job = cities;
+	job.output_schema = AR_STR("{\"type\":7}");
+	desk_expect_refusal(d, create(d, "@hourly", 0, 0, &start), AR_ERR_INVALID_INPUT);
+	job = cities;
+	job.concurrency = AR_OPT_INT(0);
+	desk_expect_refusal(d, create(d, "@hourly", 0, 0, &start), AR_ERR_INVALID_INPUT);
+	job = cities;
+	start.session_id = AR_STR(SESSION);
+	start.thread_id = AR_STR("thread_x");
+	desk_expect_refusal(d, create(d, "@hourly", 0, 0, &start), AR_ERR_INVALID_INPUT);
+	start.thread_id = AR_STR_NONE;
+	assert_int_equal(create(d, "@hourly", 0, 0, &start), AR_OK);
+	desk_expect_refusal(d, command(d, AR_CMD_REPORT_JOB, &in), AR_ERR_NOT_AUTHORIZED);
+}
+
 static void jitter_is_fixed_for_each_time(void **state)
 {
 	struct desk *d = *state;
@@ -536,6 +634,9 @@ int main(void)
 		T(catch_up_all_is_capped),
 		T(an_interval_that_was_long_down),
 		T(jitter_is_fixed_for_each_time),
+		T(a_run_starts_a_job_and_ends_with_it),
+		T(the_next_run_cancels_the_job_of_the_one_before),
+		T(a_job_that_would_be_refused_each_time_is_refused_now),
 		T(a_snapshot_keeps_it),
 		T(ended_runs_leave_the_list),
 	};
