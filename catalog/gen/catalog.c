@@ -50,8 +50,8 @@ static const char *const ar_turn_options_latency_names[] = { NULL, "interactive"
 const struct ar_enum_desc ar_turn_options_latency_desc = { "turn_options_latency", ar_turn_options_latency_names, 4 };
 static const char *const ar_turn_options_network_names[] = { NULL, "denied" };
 const struct ar_enum_desc ar_turn_options_network_desc = { "turn_options_network", ar_turn_options_network_names, 2 };
-static const char *const ar_turn_options_purpose_names[] = { NULL, "compaction" };
-const struct ar_enum_desc ar_turn_options_purpose_desc = { "turn_options_purpose", ar_turn_options_purpose_names, 2 };
+static const char *const ar_turn_options_purpose_names[] = { NULL, "compaction", "acceptance", "command" };
+const struct ar_enum_desc ar_turn_options_purpose_desc = { "turn_options_purpose", ar_turn_options_purpose_names, 4 };
 static const char *const ar_process_ending_outcome_names[] = { NULL, "exited", "not_started", "ended", "timed_out", "limit_hit", "supervisor_lost", "unavailable" };
 const struct ar_enum_desc ar_process_ending_outcome_desc = { "process_ending_outcome", ar_process_ending_outcome_names, 8 };
 static const char *const ar_workspace_record_kind_names[] = { NULL, "folder", "managed" };
@@ -502,8 +502,18 @@ static const struct ar_field_desc ar_shape_criterion_fields[] = {
 	  "Whether it holds.", NULL },
 	{ "ref", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_criterion, ref), NULL, { 0, false },
 	  "What shows it.", NULL },
+	{ "command", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_shape_criterion, command), NULL, { 0, false },
+	  "Command that checks it in the sandbox of the session: it holds if the exit code is 0.", NULL },
+	{ "timeoutMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_criterion, timeout_ms), NULL, { 0, false },
+	  "Longest time of the command.", NULL },
+	{ "person", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_criterion, person), NULL, { 0, false },
+	  "True: a person is asked whether it holds.", NULL },
+	{ "exitCode", AR_F_INT, false, false, true, 0, 0, offsetof(struct ar_shape_criterion, exit_code), NULL, { 0, false },
+	  "Exit code of the command, when it is known.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 8192, offsetof(struct ar_shape_criterion, reason), NULL, { 0, false },
+	  "Why it does not hold, or the reason of the person.", NULL },
 };
-const struct ar_struct_desc ar_shape_criterion_desc = { ar_shape_criterion_fields, 6, sizeof(struct ar_shape_criterion), NULL, 0, true, offsetof(struct ar_shape_criterion, extra_), offsetof(struct ar_shape_criterion, text_) };
+const struct ar_struct_desc ar_shape_criterion_desc = { ar_shape_criterion_fields, 11, sizeof(struct ar_shape_criterion), NULL, 0, true, offsetof(struct ar_shape_criterion, extra_), offsetof(struct ar_shape_criterion, text_) };
 
 static const struct ar_field_desc ar_shape_party_fields[] = {
 	{ "kind", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, kind), NULL, { 0, false },
@@ -651,6 +661,20 @@ static const struct ar_field_desc ar_shape_sight_fields[] = {
 };
 const struct ar_struct_desc ar_shape_sight_desc = { ar_shape_sight_fields, 2, sizeof(struct ar_shape_sight), NULL, 0, true, offsetof(struct ar_shape_sight, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_requested_call_fields[] = {
+	{ "toolCallId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_requested_call, tool_call_id), NULL, { 0, false },
+	  "Its id here.", NULL },
+	{ "id", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_requested_call, id), NULL, { 0, false },
+	  "The model's own id of it.", NULL },
+	{ "name", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_requested_call, name), NULL, { 0, false },
+	  "Name of the tool.", NULL },
+	{ "ref", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_requested_call, ref), NULL, { 0, false },
+	  "Where its arguments are stored.", NULL },
+	{ "bytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_requested_call, bytes), NULL, { 0, false },
+	  "Size of its arguments.", NULL },
+};
+const struct ar_struct_desc ar_shape_requested_call_desc = { ar_shape_requested_call_fields, 5, sizeof(struct ar_shape_requested_call), NULL, 0, true, offsetof(struct ar_shape_requested_call, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_run_metadata_fields[] = {
 	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_run_metadata, input_ref), NULL, { 0, false },
 	  "steered: where the added input is stored.", NULL },
@@ -686,22 +710,10 @@ static const struct ar_field_desc ar_shape_run_metadata_fields[] = {
 	  "waiting_subagents: the first end is enough.", NULL },
 	{ "until", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_run_metadata, until), NULL, { 0, false },
 	  "waiting_subagents: when the wait ends.", NULL },
+	{ "toolCalls", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_run_metadata, tool_calls), NULL, { 0, false },
+	  "tools_requested: calls that the runtime makes without a model.", &ar_shape_requested_call_desc },
 };
-const struct ar_struct_desc ar_shape_run_metadata_desc = { ar_shape_run_metadata_fields, 17, sizeof(struct ar_shape_run_metadata), NULL, 0, true, offsetof(struct ar_shape_run_metadata, extra_), 0 };
-
-static const struct ar_field_desc ar_shape_requested_call_fields[] = {
-	{ "toolCallId", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_requested_call, tool_call_id), NULL, { 0, false },
-	  "Its id here.", NULL },
-	{ "id", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_requested_call, id), NULL, { 0, false },
-	  "The model's own id of it.", NULL },
-	{ "name", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_shape_requested_call, name), NULL, { 0, false },
-	  "Name of the tool.", NULL },
-	{ "ref", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_requested_call, ref), NULL, { 0, false },
-	  "Where its arguments are stored.", NULL },
-	{ "bytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_requested_call, bytes), NULL, { 0, false },
-	  "Size of its arguments.", NULL },
-};
-const struct ar_struct_desc ar_shape_requested_call_desc = { ar_shape_requested_call_fields, 5, sizeof(struct ar_shape_requested_call), NULL, 0, true, offsetof(struct ar_shape_requested_call, extra_), 0 };
+const struct ar_struct_desc ar_shape_run_metadata_desc = { ar_shape_run_metadata_fields, 18, sizeof(struct ar_shape_run_metadata), NULL, 0, true, offsetof(struct ar_shape_run_metadata, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_tool_metadata_fields[] = {
 	{ "origin", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_tool_metadata, origin), NULL, { 0, false },
@@ -1646,6 +1658,10 @@ static const struct ar_field_desc ar_shape_task_record_fields[] = {
 	  "Why it has this status.", NULL },
 	{ "acceptance", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, acceptance), NULL, { 0, false },
 	  "Criteria, as they were met or as they were declared.", &ar_shape_criterion_desc },
+	{ "checks", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, checks), NULL, { 0, false },
+	  "Criteria that the runtime checked in the newest run; without satisfied: it is doing so.", &ar_shape_criterion_desc },
+	{ "command", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_shape_task_record, command), NULL, { 0, false },
+	  "Command that is its work.", NULL },
 	{ "progress", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, progress), NULL, { 0, false },
 	  "Its progress.", &ar_shape_task_progress_desc },
 	{ "currentRunId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_record, current_run_id), NULL, { 0, false },
@@ -1675,7 +1691,7 @@ static const struct ar_field_desc ar_shape_task_record_fields[] = {
 	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_record, as_of_sequence), NULL, { 0, false },
 	  "Sequence up to which the record is valid.", NULL },
 };
-const struct ar_struct_desc ar_shape_task_record_desc = { ar_shape_task_record_fields, 36, sizeof(struct ar_shape_task_record), NULL, 0, true, offsetof(struct ar_shape_task_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_task_record_desc = { ar_shape_task_record_fields, 38, sizeof(struct ar_shape_task_record), NULL, 0, true, offsetof(struct ar_shape_task_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_task_summary_fields[] = {
 	{ "active", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_summary, active), NULL, { 0, false },
@@ -2632,6 +2648,8 @@ static const struct ar_field_desc ar_ev_task_created_fields[] = {
 	  "Whatever the caller wants kept with it.", NULL },
 	{ "submittedBy", AR_F_TEXTS, false, false, false, 0, 8192, offsetof(struct ar_ev_task_created, submitted_by), NULL, { 0, false },
 	  "People who gave the work, as authenticated.", NULL },
+	{ "command", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_ev_task_created, command), NULL, { 0, false },
+	  "Command that is the work.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_task_accepted_fields[] = {
@@ -2695,6 +2713,8 @@ static const struct ar_field_desc ar_ev_task_progress_fields[] = {
 	  "State of the validation.", NULL },
 	{ "acceptanceCoverage", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_ev_task_progress, acceptance_coverage), NULL, { 0, false },
 	  "Which criteria hold so far.", NULL },
+	{ "checked", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_task_progress, checked), NULL, { 0, false },
+	  "Criterion that the runtime checks; with satisfied: what came of it.", &ar_shape_criterion_desc },
 };
 
 static const struct ar_field_desc ar_ev_task_waiting_fields[] = {
@@ -4839,6 +4859,8 @@ static const struct ar_field_desc ar_cmd_create_task_in_fields[] = {
 	  "Whatever the caller wants kept with it.", NULL },
 	{ "draft", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_create_task_in, draft), NULL, { 0, false },
 	  "Only defines it; start_task accepts it.", NULL },
+	{ "command", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_cmd_create_task_in, command), NULL, { 0, false },
+	  "Command that is the work: a worker of kind command runs it in the sandbox.", NULL },
 	{ "missedRun", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_task_in, missed_run), NULL, { 0, false },
 	  "The task records that a schedule missed a run, and has failed. For the runtime alone.", &ar_shape_missed_run_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_task_in, idempotency_key), NULL, { 0, false },
@@ -7448,7 +7470,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TASK_CREATED] = { AR_EV_TASK_CREATED, "task.created", "task",
 	  "A task has an identity and a first objective.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
-	  { ar_ev_task_created_fields, 16, sizeof(struct ar_ev_task_created), NULL, 0, false, 0, 0 } },
+	  { ar_ev_task_created_fields, 17, sizeof(struct ar_ev_task_created), NULL, 0, false, 0, 0 } },
 	[AR_EV_TASK_ACCEPTED] = { AR_EV_TASK_ACCEPTED, "task.accepted", "task",
 	  "The runtime took ownership of the task.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
@@ -7468,7 +7490,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TASK_PROGRESS] = { AR_EV_TASK_PROGRESS, "task.progress", "task",
 	  "Phase, counters, summary, delivery or outputs of the task changed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
-	  { ar_ev_task_progress_fields, 10, sizeof(struct ar_ev_task_progress), NULL, 0, false, 0, 0 } },
+	  { ar_ev_task_progress_fields, 11, sizeof(struct ar_ev_task_progress), NULL, 0, false, 0, 0 } },
 	[AR_EV_TASK_WAITING] = { AR_EV_TASK_WAITING, "task.waiting", "task",
 	  "The task waits for input, permission, a resource, a dependency or a worker.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
@@ -8082,7 +8104,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_HISTORY_WINDOW_LOADED, AR_EV_HISTORY_RECONSTRUCTED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_QUEUE_CHANGED, AR_EV_THREAD_UPDATED, AR_EV_TURN_STARTED, AR_EV_RUN_STATUS }, 7, 200, NULL, "spec+contract" },
 	[AR_CMD_CREATE_TASK] = { AR_CMD_CREATE_TASK, "create_task",
 	  "Create a task with an objective.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_create_task_in_fields, 20, sizeof(struct ar_cmd_create_task_in), ar_cmd_create_task_in_oneofs, 1, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_task_in_fields, 21, sizeof(struct ar_cmd_create_task_in), ar_cmd_create_task_in_oneofs, 1, false, 0, 0 },
 	  { ar_cmd_create_task_out_fields, 3, sizeof(struct ar_cmd_create_task_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_task_in, idempotency_key) }, { "taskId", offsetof(struct ar_cmd_create_task_in, task_id) } }, "taskId",

@@ -871,6 +871,8 @@ enum ar_turn_options_network {
 
 enum ar_turn_options_purpose {
 	AR_TURN_OPTIONS_PURPOSE_COMPACTION = 1,
+	AR_TURN_OPTIONS_PURPOSE_ACCEPTANCE = 2,
+	AR_TURN_OPTIONS_PURPOSE_COMMAND = 3,
 };
 
 enum ar_process_ending_outcome {
@@ -2046,6 +2048,11 @@ struct ar_shape_criterion { /* criterion */
 	struct ar_str description; /* string? */
 	struct ar_opt_bool satisfied; /* bool? */
 	struct ar_str ref; /* string? */
+	struct ar_str command; /* string? */
+	struct ar_opt_int timeout_ms; /* int? */
+	struct ar_opt_bool person; /* bool? */
+	struct ar_opt_int exit_code; /* int? */
+	struct ar_str reason; /* string? */
 	struct ar_str text_; /* instead of the members */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
@@ -2213,6 +2220,20 @@ struct ar_shape_sight_list {
 	size_t count;
 };
 
+struct ar_shape_requested_call { /* requested_call */
+	struct ar_str tool_call_id; /* string? */
+	struct ar_str id; /* string? */
+	struct ar_str name; /* string? */
+	struct ar_str ref; /* ref? */
+	struct ar_opt_int bytes; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_requested_call_list {
+	const struct ar_shape_requested_call *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_run_metadata { /* run_metadata */
 	struct ar_str input_ref; /* ref? */
 	struct ar_opt_int input_bytes; /* int? */
@@ -2231,25 +2252,12 @@ struct ar_shape_run_metadata { /* run_metadata */
 	struct ar_texts subagent_ids; /* array? */
 	struct ar_opt_bool waits_for_any; /* bool? */
 	ar_usec until; /* time? */
+	struct ar_shape_requested_call_list tool_calls; /* array? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
 struct ar_shape_run_metadata_list {
 	const struct ar_shape_run_metadata *at; /* NULL: absent */
-	size_t count;
-};
-
-struct ar_shape_requested_call { /* requested_call */
-	struct ar_str tool_call_id; /* string? */
-	struct ar_str id; /* string? */
-	struct ar_str name; /* string? */
-	struct ar_str ref; /* ref? */
-	struct ar_opt_int bytes; /* int? */
-	struct ar_str extra_; /* other members: "k":v,... */
-};
-
-struct ar_shape_requested_call_list {
-	const struct ar_shape_requested_call *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -3159,6 +3167,8 @@ struct ar_shape_task_record { /* task_record */
 	struct ar_str metadata; /* object? */
 	struct ar_str status_reason; /* string? */
 	struct ar_shape_criterion_list acceptance; /* array? */
+	struct ar_shape_criterion_list checks; /* array? */
+	struct ar_str command; /* string? */
 	const struct ar_shape_task_progress *progress; /* object? */
 	struct ar_str current_run_id; /* string? */
 	struct ar_shape_task_attempt_list attempts; /* array? */
@@ -3962,6 +3972,7 @@ struct ar_ev_task_created { /* task.created */
 	struct ar_str idempotency_key; /* string? */
 	struct ar_str metadata; /* object? */
 	struct ar_texts submitted_by; /* array? */
+	struct ar_str command; /* string? */
 };
 
 struct ar_ev_task_accepted { /* task.accepted */
@@ -4001,6 +4012,7 @@ struct ar_ev_task_progress { /* task.progress */
 	const struct ar_shape_delivery_state *delivery_state; /* object? */
 	struct ar_str validation_state; /* string? */
 	struct ar_str acceptance_coverage; /* object? */
+	const struct ar_shape_criterion *checked; /* object? */
 };
 
 struct ar_ev_task_waiting { /* task.waiting */
@@ -5296,6 +5308,7 @@ struct ar_cmd_create_task_in { /* create_task, input */
 	const struct ar_shape_party *requested_by; /* object? */
 	struct ar_str metadata; /* object? */
 	struct ar_opt_bool draft; /* bool? */
+	struct ar_str command; /* string? */
 	const struct ar_shape_missed_run *missed_run; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
@@ -6963,8 +6976,8 @@ extern const struct ar_struct_desc ar_shape_relationship_desc;
 extern const struct ar_struct_desc ar_shape_approval_desc;
 extern const struct ar_struct_desc ar_shape_actor_desc;
 extern const struct ar_struct_desc ar_shape_sight_desc;
-extern const struct ar_struct_desc ar_shape_run_metadata_desc;
 extern const struct ar_struct_desc ar_shape_requested_call_desc;
+extern const struct ar_struct_desc ar_shape_run_metadata_desc;
 extern const struct ar_struct_desc ar_shape_tool_metadata_desc;
 extern const struct ar_struct_desc ar_shape_tool_record_desc;
 extern const struct ar_struct_desc ar_shape_action_scope_desc;

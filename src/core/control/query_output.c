@@ -87,6 +87,39 @@ static bool find_kept(struct ar_call *c, const struct ar_process_record *p, int 
 	return is_found;
 }
 
+/* ---- one that runs ---- */
+
+static void reply_running(struct ar_call *c, const struct ar_engine_output *o)
+{
+	const struct ar_cmd_read_output_in *in = c->input;
+	struct ar_cmd_read_output_out out = { .output_ref = in->output_ref,
+					      .state = AR_READ_OUTPUT_STATE_AVAILABLE,
+					      .offset = AR_OPT_INT((int64_t)o->offset),
+					      .size_bytes = AR_OPT_INT((int64_t)o->size) };
+	struct ar_jw w = ar_jw(&c->reply);
+
+	write_content(c, ar_str_sub(o->bytes, 0, c->work->limit), &out);
+	ar_struct_encode(&ar_command_describe(c->command)->out, &out, AR_STR_NONE, &w);
+	ar_call_done(c, 200);
+}
+
+static void read_running(struct ar_call *c, struct ar_str process, int stream)
+{
+	const struct ar_cmd_read_output_in *in = c->input;
+	struct ar_engine_output o = { .session_key = ar_id_session_key(process),
+				      .process = process,
+				      .stream = stream,
+				      .from = in->offset.set && in->offset.v > 0 ? (uint64_t)in->offset.v
+										 : 0 };
+
+	if (ar_engine_output(c->control->engine, &o))
+		reply_running(c, &o);
+	else
+		ar_call_refuse(c, AR_ERR_UNAVAILABLE,
+			       "%.*s still runs, and its output cannot be reached; read when it has ended",
+			       AR_STR_ARG(process));
+}
+
 static void on_view(struct ar_engine_view *view, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call *c = AR_CONTAINER_OF(view, struct ar_call_work, view)->call;
@@ -102,9 +135,7 @@ static void on_view(struct ar_engine_view *view, const struct ar_session *s, con
 	ar_process_ref_parse(in->output_ref, &id, &stream);
 	p = ar_session_process(s, id);
 	if (p && p->status == AR_PROCESS_RUNNING)
-		ar_call_refuse(c, AR_ERR_UNAVAILABLE,
-			       "%.*s still runs; follow its events, or read when it has ended",
-			       AR_STR_ARG(id));
+		read_running(c, id, stream);
 	else if (!p || !find_kept(c, p, stream))
 		ar_call_refuse(c, AR_ERR_REF_NOT_FOUND, "%.*s has no such output", AR_STR_ARG(id));
 	else

@@ -148,6 +148,18 @@ struct ar_str ar_engine_mask(const struct ar_engine *e, struct ar_str text, stru
 void ar_engine_write(struct ar_engine *e, struct ar_engine_request *r);
 void ar_engine_look(struct ar_engine *e, struct ar_engine_view *v);
 
+/* Output of a process that still runs: a window of what is kept of one stream. */
+struct ar_engine_output {
+	struct ar_str session_key, process;
+	int stream; /* enum ar_process_stream */
+	uint64_t from; /* wanted first byte */
+	struct ar_str bytes; /* found; valid until control returns to the loop */
+	uint64_t offset, size; /* of the first of them, and all that it wrote so far */
+};
+
+/* False: this runtime does not have the process. Inside done() of a view of its session. */
+bool ar_engine_output(struct ar_engine *e, struct ar_engine_output *o);
+
 enum ar_engine_woken {
 	AR_WOKEN_BY_FACT = 1,
 	AR_WOKEN_LATE, /* its time is over, or nothing new is begun any more */

@@ -173,6 +173,8 @@ static void add_sheet(struct ar_shape_task_record *r, const struct ar_task *task
 	r->metadata = sheet->metadata;
 	r->status_reason = sheet->reason;
 	r->acceptance = acceptance_of(a, sheet);
+	r->checks = sheet->checks;
+	r->command = sheet->command;
 	r->progress = progress_of(a, sheet);
 	r->current_run_id = run ? run->id : AR_STR_NONE;
 	r->artifacts = artifacts_of(a, sheet->artifacts);

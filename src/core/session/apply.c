@@ -224,6 +224,23 @@ static void steered(struct ar_session *s, const struct ar_event *e, struct ar_tu
 	ar_apply_step(s, turn, step);
 }
 
+/* The runtime requests calls by itself: a step that no model took, over as it begins. */
+static void tools_requested(struct ar_session *s, const struct ar_event *e, struct ar_turn *turn)
+{
+	const struct ar_shape_run_metadata *what = KEPT(s, e, run_status)->metadata;
+	struct ar_step *step = ar_arena_alloc(&s->arena, sizeof(*step));
+
+	*step = (struct ar_step){ .id = ar_apply_keep(s, e->ids[AR_SCOPE_STEP]),
+				  .status = AR_STR("completed"),
+				  .purpose = AR_STR(AR_PURPOSE_COMMAND),
+				  .started = e->time,
+				  .ended = e->time };
+	ar_apply_step(s, turn, step);
+	ar_apply_forget_hooks(turn);
+	if (what)
+		ar_apply_calls(s, turn, step, &what->tool_calls);
+}
+
 void ar_apply_steers(struct ar_session *s, struct ar_thread *t, struct ar_turn *turn)
 {
 	for (size_t i = 0; i < turn->steers.count; i++)
@@ -270,6 +287,8 @@ static enum ar_status run_status(struct ar_session *s, const struct ar_event *e,
 		interrupting(s, turn, p);
 	if (turn && ar_str_is(p->phase, AR_PHASE_STEERED))
 		steered(s, e, turn);
+	if (turn && ar_str_is(p->phase, AR_PHASE_TOOLS_REQUESTED))
+		tools_requested(s, e, turn);
 	if (turn && ar_str_is(p->phase, AR_PHASE_WAITING_SUBAGENTS))
 		waits_for_subagents(s, e, turn);
 	if (!ar_str_absent(e->ids[AR_SCOPE_PROCESS]))

@@ -111,6 +111,8 @@ static const struct ar_field_desc sheet_fields[] = {
 	OPT(ar_sheet, number),
 	TIME(ar_sheet, alive),
 	TIME(ar_sheet, retry_at),
+	ITEMS(ar_sheet, checks, criterion),
+	STR(ar_sheet, command),
 };
 static const struct ar_field_desc task_fields[] = {
 	STR(ar_task, id),

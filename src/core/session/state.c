@@ -124,6 +124,14 @@ bool ar_turn_is_system(const struct ar_turn *t)
 	return ar_str_is(t->source, AR_SOURCE_SYSTEM);
 }
 
+bool ar_turn_is_modelless(const struct ar_turn *t)
+{
+	int purpose = ar_turn_options(t)->purpose;
+
+	return ar_turn_is_system(t) &&
+	       (purpose == AR_TURN_OPTIONS_PURPOSE_ACCEPTANCE || purpose == AR_TURN_OPTIONS_PURPOSE_COMMAND);
+}
+
 const struct ar_shape_turn_options *ar_turn_options(const struct ar_turn *t)
 {
 	static const struct ar_shape_turn_options none;

@@ -51,6 +51,7 @@
 /* Phases of run.status that do. */
 #define AR_PHASE_INTERRUPTING "interrupting"
 #define AR_PHASE_STEERED "steered"
+#define AR_PHASE_TOOLS_REQUESTED "tools_requested" /* by the runtime: a step without a model */
 
 /* Category of work that was cut by the end of its process: nothing is wrong with the work. */
 #define AR_CATEGORY_INTERRUPTED "interrupted"
@@ -62,6 +63,7 @@
  * options). Nothing of them joins the conversation. */
 #define AR_SOURCE_SYSTEM "system"
 #define AR_PURPOSE_COMPACTION "compaction"
+#define AR_PURPOSE_COMMAND "command" /* of a step in which the runtime itself requests a call */
 
 struct ar_incident {
 	struct ar_str id; /* eventId of the fact that told it */
@@ -199,6 +201,8 @@ bool ar_turn_has_open_hooks(const struct ar_turn *t); /* a handler runs */
 bool ar_turn_has_open_calls(const struct ar_turn *t); /* asked for, and not answered yet */
 struct ar_turn *ar_session_call(const struct ar_session *s, struct ar_str call, struct ar_invocation **ret,
 				struct ar_thread **ret_thread); /* the running turn that has it */
+/* Whether the runtime itself requests its calls (task/command.c): no model is asked in it. */
+bool ar_turn_is_modelless(const struct ar_turn *t);
 bool ar_turn_is_system(const struct ar_turn *t); /* the runtime's own: nothing of it joins the conversation */
 const struct ar_shape_turn_options *ar_turn_options(
 	const struct ar_turn *t); /* never NULL; of no turn: none */

@@ -11,6 +11,7 @@
 #define AR_TASKS_MAX 10000 /* declared tasks of a session that have not ended */
 #define AR_WINDOW_TASKS 100 /* ended declared tasks kept per session */
 #define AR_TASK_OUTPUTS 100 /* newest output refs kept per task */
+#define AR_CHECKS_MAX 32 /* criteria of one task that the runtime checks */
 #define AR_EDGES_MAX 200 /* edges that start from one task */
 
 /* States of an edge that keeps a task from running: the blocker is open, has completed, has
@@ -55,6 +56,9 @@ struct ar_sheet {
 	const struct ar_shape_delivery_state *delivery;
 	struct ar_shape_result_ref_list artifacts, evidence;
 	struct ar_shape_criterion_list accepted; /* the criteria as they were met */
+	struct ar_shape_criterion_list
+		checks; /* that the runtime checked in the newest run; without `satisfied`: it is doing so */
+	struct ar_str command; /* that is its work; absent: none is */
 	const struct ar_shape_failure *error; /* NULL: none is known */
 	struct ar_texts people; /* who gave the work (people.h) */
 	const struct ar_shape_task_start *start; /* what start_task asked for, until it can begin */

@@ -159,6 +159,8 @@ export interface CreateTaskInput {
   metadata?: Record<string, unknown>;
   /** Only defines it; start_task accepts it. */
   draft?: boolean;
+  /** Command that is the work: a worker of kind command runs it in the sandbox. */
+  command?: string;
   /** The task records that a schedule missed a run, and has failed. For the runtime alone. */
   missedRun?: MissedRun;
   /** Makes a repeat safe. */

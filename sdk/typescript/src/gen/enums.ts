@@ -98,7 +98,7 @@ export interface TurnOptions {
   /** denied: no call of the turn may reach a network. */
   network?: "denied";
   /** Purpose of a turn of the runtime's own; refused from callers. */
-  purpose?: "compaction";
+  purpose?: "compaction" | "acceptance" | "command";
 }
 
 /** Where to go back to. */
@@ -349,6 +349,16 @@ export interface Criterion {
   satisfied?: boolean;
   /** What shows it. */
   ref?: string;
+  /** Command that checks it in the sandbox of the session: it holds if the exit code is 0. */
+  command?: string;
+  /** Longest time of the command. */
+  timeoutMs?: number;
+  /** True: a person is asked whether it holds. */
+  person?: boolean;
+  /** Exit code of the command, when it is known. */
+  exitCode?: number;
+  /** Why it does not hold, or the reason of the person. */
+  reason?: string;
   [extra: string]: unknown;
 }
 
@@ -616,6 +626,10 @@ export interface TaskRecord {
   statusReason?: string;
   /** Criteria, as they were met or as they were declared. */
   acceptance?: (string | Criterion)[];
+  /** Criteria that the runtime checked in the newest run; without satisfied: it is doing so. */
+  checks?: (string | Criterion)[];
+  /** Command that is its work. */
+  command?: string;
   /** Its progress. */
   progress?: TaskProgress;
   /** Run in progress, or the last one. */
@@ -1924,6 +1938,8 @@ export interface RunMetadata {
   waitsForAny?: boolean;
   /** waiting_subagents: when the wait ends. */
   until?: string;
+  /** tools_requested: calls that the runtime makes without a model. */
+  toolCalls?: RequestedCall[];
   [extra: string]: unknown;
 }
 

@@ -220,6 +220,8 @@ export interface TaskCreatedPayload {
   metadata?: Record<string, unknown>;
   /** People who gave the work, as authenticated. */
   submittedBy?: string[];
+  /** Command that is the work. */
+  command?: string;
   [extra: string]: unknown;
 }
 
@@ -293,6 +295,8 @@ export interface TaskProgressPayload {
   validationState?: string;
   /** Which criteria hold so far. */
   acceptanceCoverage?: Record<string, unknown>;
+  /** Criterion that the runtime checks; with satisfied: what came of it. */
+  checked?: Criterion;
   [extra: string]: unknown;
 }
 

@@ -217,3 +217,17 @@ void ar_process_act(struct ar_live *l, struct ar_str call, const struct ar_tool_
 		push_command(act, AR_CMD_TERMINATE_PROCESS, &act->args.end);
 	}
 }
+
+/* ---- what it wrote so far ---- */
+
+bool ar_engine_output(struct ar_engine *e, struct ar_engine_output *o)
+{
+	struct ar_live *l = ar_map_get(&e->sessions, o->session_key);
+	const struct ar_live_process *p = l ? ar_process_find(l, o->process) : NULL;
+
+	if (!p)
+		return false;
+	o->bytes = ar_process_output_from(&p->output, (enum ar_process_stream)o->stream, o->from, &o->offset);
+	o->size = p->output.streams[o->stream].kept.written;
+	return true;
+}

@@ -156,6 +156,22 @@ static void add_bytes(struct ar_process_output *o, int stream, struct ar_str byt
 		ar_output_forget(&s->frames, FRAMES_MAX);
 }
 
+struct ar_str ar_process_output_from(const struct ar_process_output *o, enum ar_process_stream stream,
+				     uint64_t from, uint64_t *ret_offset)
+{
+	const struct ar_keeper *k = &o->streams[stream].kept;
+	uint64_t tail = k->written - k->tail.len;
+
+	if (from < k->head.len) {
+		*ret_offset = from;
+		return ar_str_sub(ar_buf_str(&k->head), (size_t)from, SIZE_MAX);
+	}
+	*ret_offset = from > tail ? from : tail;
+	if (*ret_offset > k->written)
+		*ret_offset = k->written;
+	return ar_str_sub(ar_buf_str(&k->tail), (size_t)(*ret_offset - tail), SIZE_MAX);
+}
+
 /* How many bytes at the end begin a character that is not whole. */
 static size_t cut_length(struct ar_str bytes)
 {

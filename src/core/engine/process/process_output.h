@@ -39,6 +39,10 @@ void ar_process_output_close(struct ar_process_output *o); /* harmless when it i
 
 void ar_process_output_add(struct ar_process_output *o, enum ar_process_stream stream, struct ar_str bytes);
 
+/* What is kept of a stream from a byte on, in one piece: it may begin later, when that is not kept. */
+struct ar_str ar_process_output_from(const struct ar_process_output *o, enum ar_process_stream stream,
+				     uint64_t from, uint64_t *ret_offset);
+
 /* So many bytes of a stream were lost before they came here. */
 void ar_process_output_skip(struct ar_process_output *o, enum ar_process_stream stream, uint64_t len);
 

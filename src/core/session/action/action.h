@@ -26,6 +26,7 @@ enum ar_action_type {
 	AR_ACTION_COMPLETION_OVERRIDE, /* of a tool call whose outcome nobody knows: retry, skip, mark_done */
 	AR_ACTION_RECOVERY, /* of a turn that was lost too often: resume, interrupt */
 	AR_ACTION_MERGE_CONFLICT, /* of the files of a session and of its workspace; its turn has ended */
+	AR_ACTION_ACCEPTANCE, /* of a criterion of a task: whether it holds */
 	AR_ACTION_TYPE_COUNT,
 };
 

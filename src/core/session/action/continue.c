@@ -1,6 +1,7 @@
 /* What an answer means for the asker, by kind of question. Pure. */
 #include "action/action.h"
 #include "limits/budget.h"
+#include "task/task.h"
 #include "workspace/isolation.h"
 
 typedef void continue_fn(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
@@ -57,11 +58,22 @@ static void decide_merge(struct ar_decision *d, struct ar_turn *turn, const stru
 	ar_isolation_answered(d, a, s);
 }
 
+static void decide_criterion(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
+			     const struct ar_settlement *s)
+{
+	ar_acceptance_answered(d, turn,
+			       &(struct ar_shape_criterion){
+				       .satisfied = AR_OPT_BOOL(ar_str_is(s->decision, "approve")),
+				       .ref = a->id,
+				       .reason = s->reason });
+}
+
 static continue_fn *const by_type[AR_ACTION_TYPE_COUNT] = {
 	[AR_ACTION_TOOL_PERMISSION] = decide_call,     [AR_ACTION_STRUCTURED_INPUT] = answer_tool,
 	[AR_ACTION_CREDENTIAL] = answer_tool,	       [AR_ACTION_BUDGET_OVERRIDE] = decide_budget,
 	[AR_ACTION_COMPLETION_OVERRIDE] = decide_lost, [AR_ACTION_SANDBOX_ESCALATION] = decide_call,
 	[AR_ACTION_RECOVERY] = decide_recovery,	       [AR_ACTION_MERGE_CONFLICT] = decide_merge,
+	[AR_ACTION_ACCEPTANCE] = decide_criterion,
 };
 
 void ar_action_continue(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,

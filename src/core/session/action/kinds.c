@@ -59,6 +59,12 @@ static const struct ar_action_kind kinds[AR_ACTION_TYPE_COUNT] = {
 				       NULL,
 				       "cancel",
 				       CANCEL },
+	[AR_ACTION_ACCEPTANCE] = { "acceptance",
+				   { "approve", "reject" },
+				   "approve_or_reject",
+				   NULL,
+				   "reject",
+				   DENY },
 };
 
 const struct ar_action_kind *ar_action_kind(enum ar_action_type type)

@@ -7,6 +7,7 @@
 #include "schema.h"
 #include "workspace/isolation.h"
 
+#define REASON_MAX 4096
 #define PENDING "pending" /* an approval counted, and more are needed */
 #define OFFERED_MAX 120 /* bytes of the offered decisions in a refusal */
 
@@ -191,6 +192,17 @@ static enum ar_status read_reach(struct ar_decision *d, struct ar_settlement *s,
 	return AR_OK;
 }
 
+/* Who judges a criterion may say why: the next attempt reads it. */
+static void read_reason(struct ar_decision *d, struct ar_settlement *s)
+{
+	struct ar_str reason;
+	struct ar_json payload;
+
+	if (!ar_str_absent(s->payload) && ar_json_parse(d->json, s->payload, &payload, NULL) == AR_OK &&
+	    ar_json_str(ar_json_get(payload, "reason"), &reason) && reason.len > 0)
+		s->reason = ar_arena_str(d->arena, ar_str_utf8_prefix(reason, REASON_MAX));
+}
+
 /* ---- the one resolver ---- */
 
 /* Settles it, or says why not. The same answer again is no new one: what stands is what it says. */
@@ -204,6 +216,8 @@ static enum ar_status resolve(struct ar_decision *d, const struct ar_action *a, 
 	s->decision = ar_action_decision_word(s->decision);
 	if (a->type == AR_ACTION_TOOL_PERMISSION && read_reach(d, s, err) != AR_OK)
 		return AR_E_REFUSED;
+	if (a->type == AR_ACTION_ACCEPTANCE)
+		read_reason(d, s);
 	if (a->status == AR_ACTION_RESOLVED)
 		return ar_str_eq(a->decision, s->decision) ? AR_OK : refuse_late(a, err);
 	if (check_open(d, a, s->decision, err) != AR_OK || check_shown(d, a, s, err) != AR_OK ||

@@ -72,7 +72,9 @@ void ar_decide_begin(struct ar_decision *d, struct ar_turn *turn)
 
 enum ar_hold ar_hook_after_sample(struct ar_decision *d, struct ar_turn *turn)
 {
-	return ar_turn_last_step(turn) ? ask_at(d, turn, AR_AT_POST_SAMPLING) : AR_GO_ON;
+	if (!ar_turn_last_step(turn) || ar_turn_is_modelless(turn))
+		return AR_GO_ON;
+	return ask_at(d, turn, AR_AT_POST_SAMPLING);
 }
 
 static void too_many_blocks(struct ar_decision *d, const struct ar_turn *turn,

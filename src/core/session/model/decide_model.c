@@ -98,6 +98,10 @@ void ar_decide_ask_model(struct ar_decision *d, struct ar_turn *turn, int64_t at
 	struct ar_conversation c = ar_conversation_of(d, ar_decide_thread(d, turn), turn);
 	struct ar_choice choice;
 
+	if (ar_turn_is_modelless(turn)) {
+		ar_task_go_on(d, turn);
+		return;
+	}
 	if (ar_tenant_claim(d, turn) == AR_HELD || ar_decide_compact_for_budget(&c, turn) == AR_HELD)
 		return;
 	/* A summary that is made to save tokens was found to fit before it was begun. */

@@ -3,6 +3,7 @@
  * is one fact. Pure: the running itself is an effect. */
 #include "process/record.h"
 #include "quota/quota.h"
+#include "task/task.h"
 #include "tool/calls.h"
 
 #define DETAIL_MAX 4096
@@ -83,6 +84,7 @@ enum ar_status ar_decide_process_ready(struct ar_decision *d, struct ar_error *e
 								  .ready = &p->ready });
 	say_started(d, &ids, call, p, sandbox);
 	ar_decide_masked(d, &ids, ar_decide_content(d, p->command), &p->masked);
+	ar_task_note_process(d, turn, ids.at[AR_SCOPE_PROCESS]);
 	let_go(d, call->id, ids.at[AR_SCOPE_PROCESS]);
 	return AR_OK;
 }

@@ -29,6 +29,7 @@ static void begin_sheet(struct ar_session *s, const struct ar_event *e, struct a
 		.assignee = p->assignee,
 		.metadata = p->metadata,
 		.people = p->submitted_by,
+		.command = p->command,
 	};
 	task->sheet = sheet;
 	ar_vec_push(&s->arena, &s->declared, task);
@@ -51,6 +52,7 @@ static void begin_sheet_run(struct ar_session *s, const struct ar_event *e, stru
 	task->sheet->start = NULL;
 	task->sheet->retry_at = 0;
 	task->sheet->alive = e->time;
+	task->sheet->checks = (struct ar_shape_criterion_list){ 0 };
 }
 
 static void end_sheet_run(struct ar_session *s, const struct ar_event *e, struct ar_task *task,
@@ -383,6 +385,20 @@ enum ar_status ar_apply_task_updated(struct ar_session *s, const struct ar_event
 	return AR_OK;
 }
 
+/* The newest of each criterion stays. */
+static void note_check(struct ar_session *s, struct ar_sheet *sheet, const struct ar_shape_criterion *check)
+{
+	size_t count = sheet->checks.count, i = 0;
+	struct ar_shape_criterion *at = ar_arena_alloc(&s->arena, (count + 1) * sizeof(*at));
+
+	for (; i < count; i++)
+		at[i] = sheet->checks.at[i];
+	for (i = 0; i < count && !ar_str_eq(at[i].criterion, check->criterion); i++)
+		;
+	at[i] = *check;
+	sheet->checks = (struct ar_shape_criterion_list){ at, i < count ? count : count + 1 };
+}
+
 enum ar_status ar_apply_task_progress(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_task_progress *p = KEPT(s, e, task_progress);
@@ -403,6 +419,8 @@ enum ar_status ar_apply_task_progress(struct ar_session *s, const struct ar_even
 	replace_text(&sheet->summary, p->summary);
 	replace_text(&sheet->validation, p->validation_state);
 	replace_text(&sheet->coverage, p->acceptance_coverage);
+	if (p->checked)
+		note_check(s, sheet, p->checked);
 	if (p->output_offset.set) {
 		sheet->offset = p->output_offset;
 		sheet->offset_at = AR_OPT_INT((int64_t)e->sequence);

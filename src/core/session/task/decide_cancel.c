@@ -220,7 +220,7 @@ static void waits(struct ar_decision *d, const struct ar_task *task, bool has_pa
 
 static void settle_completed(struct ar_decision *d, const struct ar_task *task)
 {
-	bool has_criteria = task->sheet->acceptance.count > 0;
+	bool has_criteria = !ar_acceptance_is_confirmed(task);
 	bool has_parts = ar_task_open_children(d, task) > 0;
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 
@@ -228,18 +228,18 @@ static void settle_completed(struct ar_decision *d, const struct ar_task *task)
 		waits(d, task, has_parts);
 		return;
 	}
-	ar_task_say_completed(d, &ids, &(struct ar_ev_task_completed){ 0 });
+	ar_task_say_completed(d, &ids, &(struct ar_ev_task_completed){ .acceptance = task->sheet->checks });
 	ar_task_release(d, task, true);
 }
 
-static void run_completed(struct ar_decision *d, const struct ar_task *task, const struct ar_ending *end)
+static void run_completed(struct ar_decision *d, const struct ar_task *task, struct ar_texts outputs)
 {
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
 
 	ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
 		       &(struct ar_ev_task_attempt_completed){
 			       .status = AR_TASK_ATTEMPT_COMPLETED_STATUS_COMPLETED,
-			       .output_refs = { &end->output_ref, !ar_str_absent(end->output_ref) },
+			       .output_refs = outputs,
 			       .ended_at = d->input->now });
 	if (task->status == AR_TASK_RUNNING) /* otherwise paused or blocked: settled when it goes on */
 		settle_completed(d, task);
@@ -258,6 +258,14 @@ static void settle_failed(struct ar_decision *d, const struct ar_task *task, con
 				     .limit_ms = ar_task_limit(ar_task_constraints(task)->time_ms),
 				     .elapsed_ms = AR_OPT_INT(ar_decide_since(d, run->started) / 1000) });
 		ar_task_release(d, task, false);
+	} else if (ar_str_is(f->category, AR_CATEGORY_UNMET)) {
+		ar_task_emit(d, task, AR_EV_TASK_WAITING,
+			     &(struct ar_ev_task_waiting){
+				     .wait_for = AR_TASK_WAITING_WAIT_FOR_INPUT,
+				     .status = AR_TASK_WAITING_STATUS_WAITING_INPUT,
+				     .status_reason = AR_STR("a criterion is not met: retry_task tries again "
+							     "with what was found, update_task changes the "
+							     "criteria") });
 	} else {
 		ar_task_fail(d, task, f);
 	}
@@ -288,6 +296,35 @@ void ar_task_settle(struct ar_decision *d, const struct ar_task *task)
 		settle_failed(d, task, run, &f);
 }
 
+/* The run has ended well when its turn has and what was to be checked holds. */
+static void work_ended(struct ar_decision *d, const struct ar_task *task, struct ar_str output_ref)
+{
+	struct ar_texts outputs = { &output_ref, !ar_str_absent(output_ref) };
+
+	if (!ar_acceptance_is_due(task)) {
+		run_completed(d, task, outputs);
+		return;
+	}
+	ar_acceptance_note_result(d, task, outputs);
+	ar_acceptance_begin(d, task);
+}
+
+/* The turn that checked the run has ended. */
+static void checks_ended(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run,
+			 const struct ar_ending *end)
+{
+	struct ar_ending verdict = *end;
+
+	if (end->status == 0 && ar_acceptance_is_unmet(d, task, &verdict)) {
+		run_failed(d, task, run, &verdict);
+	} else if (end->status == 0) {
+		if (!ar_str_absent(run->turn)) /* else its worker calls it complete, with what it leaves */
+			run_completed(d, task, run->outputs);
+	} else {
+		run_failed(d, task, run, end);
+	}
+}
+
 void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const struct ar_ending *end)
 {
 	const struct ar_task *task = turn->task ? ar_session_declared(d->session, turn->task->parent) : NULL;
@@ -299,8 +336,10 @@ void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const
 		return;
 	if (task->status == AR_TASK_CANCELLING)
 		ar_task_child_ended(d, task->id);
+	else if (run && ar_acceptance_checks(turn, run))
+		checks_ended(d, task, run, end);
 	else if (run && ar_str_eq(run->turn, turn->id) && end->status == 0)
-		run_completed(d, task, end);
+		work_ended(d, task, end->output_ref);
 	else if (run && ar_str_eq(run->turn, turn->id))
 		run_failed(d, task, run, end);
 }

@@ -82,49 +82,66 @@ enum ar_status ar_decide_append_task_progress(struct ar_decision *d, struct ar_e
 
 /* ---- complete ---- */
 
-/* How a criterion is called; absent: it has no name. */
-static struct ar_str name_of(const struct ar_shape_criterion *c)
+static bool is_met(const struct ar_task *task, const struct ar_shape_criterion *c,
+		   struct ar_shape_criterion_list given)
 {
-	return ar_texts_first(AR_TEXTS(c->text_, c->criterion, c->id, c->name, c->description));
-}
+	struct ar_str name = ar_criterion_name(c);
 
-static bool is_met(struct ar_shape_criterion_list given, struct ar_str name)
-{
+	if (ar_criterion_is_checked(c)) /* nobody's word stands for the check */
+		return ar_acceptance_holds(task, c);
 	for (size_t i = 0; i < given.count; i++) {
-		if (ar_str_eq(name_of(&given.at[i]), name))
+		if (!ar_str_absent(name) && ar_str_eq(ar_criterion_name(&given.at[i]), name))
 			return given.at[i].satisfied.v;
 	}
 	return false;
 }
 
-/* The criteria that do not hold, as a JSON array for people. One that the caller himself calls
- * unsatisfied does not, declared or not. */
-static struct ar_str unmet(struct ar_decision *d, const struct ar_task *task,
-			   struct ar_shape_criterion_list given, size_t *ret_count)
+/* The criteria that do not hold; `by_word`: of those only that callers confirm. One that the caller himself
+ * calls unsatisfied does not, declared or not. */
+static struct ar_texts unmet(struct ar_decision *d, const struct ar_task *task, bool by_word)
 {
+	const struct ar_cmd_complete_task_in *in = d->input->command.args;
 	struct ar_shape_criterion_list declared =
-		task->sheet->acceptance.count ? task->sheet->acceptance : given;
+		task->sheet->acceptance.count ? task->sheet->acceptance : in->acceptance;
+	struct ar_str *names = ar_arena_alloc(d->arena, (declared.count + 1) * sizeof(*names));
+	size_t count = 0;
+
+	for (size_t i = 0; i < declared.count; i++) {
+		const struct ar_shape_criterion *c = &declared.at[i];
+
+		if ((by_word && ar_criterion_is_checked(c)) || is_met(task, c, in->acceptance))
+			continue;
+		names[count++] = ar_str_absent(ar_criterion_name(c)) ? AR_STR("(a criterion without a name)")
+								     : ar_criterion_name(c);
+	}
+	return (struct ar_texts){ names, count };
+}
+
+static struct ar_str names_json(struct ar_decision *d, struct ar_texts names)
+{
 	struct ar_jw w = ar_decide_json(d);
 
-	*ret_count = 0;
 	ar_jw_open_array(&w);
-	for (size_t i = 0; i < declared.count; i++) {
-		struct ar_str name = name_of(&declared.at[i]);
-
-		if (!ar_str_absent(name) && is_met(given, name))
-			continue;
-		ar_jw_str(&w, ar_str_absent(name) ? AR_STR("(a criterion without a name)") : name);
-		(*ret_count)++;
-	}
+	for (size_t i = 0; i < names.count; i++)
+		ar_jw_str(&w, names.at[i]);
 	ar_jw_close_array(&w);
 	return ar_decide_json_end(d);
+}
+
+/* The checks of a run that somebody outside executes begin when he calls it done. */
+static bool begins_checks(struct ar_decision *d, const struct ar_task *task)
+{
+	const struct ar_run *run = ar_task_open_run(task);
+
+	return run && ar_str_absent(run->turn) && task->status == AR_TASK_RUNNING &&
+	       ar_acceptance_is_due(task) && unmet(d, task, true).count == 0;
 }
 
 static enum ar_status check_complete(struct ar_decision *d, const struct ar_task *task, struct ar_error *err)
 {
 	const struct ar_cmd_complete_task_in *in = d->input->command.args;
-	size_t open = ar_task_open_children(d, task), count;
-	struct ar_str missing;
+	size_t open = ar_task_open_children(d, task);
+	struct ar_texts missing;
 
 	if (task->status != AR_TASK_RUNNING && task->status != AR_TASK_WAITING)
 		return ar_refuse(err, AR_ERR_UNRECONCILED, "task %.*s is %.*s and has no running run",
@@ -136,13 +153,13 @@ static enum ar_status check_complete(struct ar_decision *d, const struct ar_task
 		return ar_refuse(err, AR_ERR_UNRECONCILED,
 				 "%zu parts of task %.*s are open: end or cancel them first", open,
 				 AR_STR_ARG(task->id));
-	missing = unmet(d, task, in->acceptance, &count);
-	if (count > 0)
+	missing = unmet(d, task, false);
+	if (missing.count > 0 && !begins_checks(d, task))
 		return ar_refuse(err, AR_ERR_ACCEPTANCE_UNMET,
 				 "%zu criteria of task %.*s are not met: %.*s; send each with satisfied true "
-				 "and a ref",
-				 count, AR_STR_ARG(task->id),
-				 AR_STR_ARG(ar_str_utf8_prefix(missing, SHOWN_MAX)));
+				 "and a ref; those with a command or a person are checked by the runtime",
+				 missing.count, AR_STR_ARG(task->id),
+				 AR_STR_ARG(ar_str_utf8_prefix(names_json(d, missing), SHOWN_MAX)));
 	return AR_OK;
 }
 
@@ -161,25 +178,41 @@ static void reply_completed(struct ar_decision *d, const struct ar_task *task)
 							    .status = AR_TASK_STATUS_COMPLETED });
 }
 
+/* It is repeated when the checks have ended: until then the task stays as it is. */
+static void reply_checking(struct ar_decision *d, const struct ar_task *task)
+{
+	ar_decide_reply(d, AR_CMD_COMPLETE_TASK,
+			&(struct ar_cmd_complete_task_out){ .task_id = task->id,
+							    .status = AR_TASK_STATUS_RUNNING,
+							    .unmet = unmet(d, task, false) });
+}
+
 enum ar_status ar_decide_complete_task(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_complete_task_in *in = d->input->command.args;
 	struct ar_shape_result_ref_list artifacts = ar_task_plain_refs(d, in->artifacts);
 	struct ar_shape_result_ref_list evidence = ar_task_plain_refs(d, in->evidence_refs);
+	struct ar_shape_criterion_list accepted;
 	const struct ar_run *run;
 	struct ar_task *task;
 	struct ar_ids ids;
 
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK)
 		return AR_E_REFUSED;
+	accepted = ar_acceptance_joined(d, task, in->acceptance);
 	if (task->status == AR_TASK_COMPLETED &&
-	    ar_list_equal(&ar_shape_criterion_desc, &in->acceptance, &task->sheet->accepted) &&
+	    ar_list_equal(&ar_shape_criterion_desc, &accepted, &task->sheet->accepted) &&
 	    left_the_same(task, artifacts, evidence)) {
 		reply_completed(d, task);
 		return AR_OK;
 	}
 	if (ar_task_check_open(task, err) != AR_OK || check_complete(d, task, err) != AR_OK)
 		return AR_E_REFUSED;
+	if (begins_checks(d, task)) {
+		reply_checking(d, task);
+		ar_acceptance_begin(d, task);
+		return AR_OK;
+	}
 	run = ar_task_open_run(task);
 	ids = ar_task_ids(task, ar_task_run(task));
 	ar_task_say_artifacts(d, task, in->artifacts);
@@ -193,7 +226,7 @@ enum ar_status ar_decide_complete_task(struct ar_decision *d, struct ar_error *e
 				       .completion_summary = in->completion_summary });
 	ar_decide_wake_cancel(d, task->id);
 	ar_task_say_completed(d, &ids,
-			      &(struct ar_ev_task_completed){ .acceptance = in->acceptance,
+			      &(struct ar_ev_task_completed){ .acceptance = accepted,
 							      .artifacts = artifacts,
 							      .evidence_refs = evidence,
 							      .delivery_state = in->delivery_state,

@@ -45,6 +45,10 @@ static enum ar_status check_create(const struct ar_decision *d, struct ar_error 
 	if (!ar_str_absent(in->task_id) && ar_session_any_task(s, in->task_id))
 		return ar_refuse(err, AR_ERR_ID_CONFLICT, "task %.*s exists already; choose another taskId",
 				 AR_STR_ARG(in->task_id));
+	if (!ar_str_absent(in->command) && ar_str_empty(in->command))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "command: give a command, or leave it out");
+	if (ar_criteria_check(in->acceptance, AR_ERR_INVALID_INPUT, err) != AR_OK)
+		return AR_E_REFUSED;
 	for (size_t i = 0; i < s->declared.count; i++)
 		open += !ar_task_is_over(s->declared.at[i]);
 	if (open >= AR_TASKS_MAX)
@@ -82,6 +86,7 @@ static void say_created(struct ar_decision *d, const struct ar_task *task)
 			       .idempotency_key = in->idempotency_key,
 			       .metadata = in->metadata,
 			       .submitted_by = ar_people_with_caller(d, (struct ar_texts){ 0 }),
+			       .command = in->command,
 		       });
 }
 
@@ -175,7 +180,7 @@ static enum ar_status read_change(const struct ar_decision *d, struct ar_shape_t
 			return ar_refuse(err, AR_ERR_INVALID_FIELD,
 					 "changed: title, objective and priority cannot be empty");
 	}
-	return AR_OK;
+	return ar_criteria_check(ret->acceptance, AR_ERR_INVALID_FIELD, err);
 }
 
 static struct ar_shape_task_change as_it_is(const struct ar_task *task)

@@ -243,7 +243,8 @@ static enum ar_status check_retry(const struct ar_task *task, struct ar_error *e
 		return ar_refuse(err, AR_ERR_ALREADY_RUNNING, "task %.*s is running in run %.*s",
 				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_open_run(task)->id));
 	if (task->status != AR_TASK_FAILED && task->status != AR_TASK_TIMED_OUT && !is_lost &&
-	    !(task->sheet->retry_at && task->status == AR_TASK_RUNNING))
+	    !(task->sheet->retry_at && task->status == AR_TASK_RUNNING) &&
+	    !(task->status == AR_TASK_WAITING && ar_str_is(ar_task_run(task)->category, AR_CATEGORY_UNMET)))
 		return ar_refuse(err, AR_ERR_NOT_RETRYABLE, "task %.*s is %.*s: there is nothing to retry",
 				 AR_STR_ARG(task->id), AR_STR_ARG(ar_task_status_word(task)));
 	if (most > 0 && task->attempts >= most)

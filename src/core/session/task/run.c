@@ -6,6 +6,18 @@
 
 /* ---- beginning ---- */
 
+/* What the turn is to do. An attempt whose result did not meet a criterion is followed by one that knows
+ * why: it works in another thread. */
+static struct ar_str text_of(struct ar_decision *d, const struct ar_task *task)
+{
+	const struct ar_run *before = ar_task_run(task);
+
+	if (!before || !ar_str_is(before->category, AR_CATEGORY_UNMET) || !before->error)
+		return task->objective;
+	return ar_arena_fmt(d->arena, "%.*s\n\nThe attempt before this one did not do it. %.*s",
+			    AR_STR_ARG(task->objective), AR_STR_ARG(before->error->message));
+}
+
 /* The turn in which the runtime works on the task itself: what it is submitted with. */
 static struct ar_cmd_submit_turn_in *turn_of(struct ar_decision *d, const struct ar_task *task,
 					     const struct ar_task_start *start, struct ar_str turn)
@@ -16,7 +28,7 @@ static struct ar_cmd_submit_turn_in *turn_of(struct ar_decision *d, const struct
 	*in = (struct ar_cmd_submit_turn_in){ .session_id = d->session->id,
 					      .thread_id = start->how.thread_id,
 					      .turn_id = turn,
-					      .text = task->objective,
+					      .text = text_of(d, task),
 					      .source = AR_STR("task"),
 					      .busy_policy = AR_SUBMIT_TURN_BUSY_POLICY_QUEUE,
 					      .create_policy = ar_str_absent(start->how.thread_id)
@@ -60,11 +72,12 @@ enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
 
 	*run = (struct ar_run){ .count = task->attempts + 1,
 				.started = d->input->now,
-				.worker = start->how.worker ? start->how.worker
-							    : ar_task_caller(d, task->sheet->assignee) };
+				.worker = ar_task_worker(d, task, start->how.worker) };
 	run->id = ar_str_absent(start->how.run_id) ? ar_decide_mint(d, "run", &d->counters.run)
 						   : start->how.run_id;
 	run->attempt_id = ar_task_attempt_id(d, run->id);
+	if (ar_str_is(run->worker->kind, AR_WORKER_COMMAND))
+		return ar_task_plan_command(d, task, ret, err);
 	if (!ar_str_is(run->worker->kind, "agent"))
 		return AR_OK;
 	run->turn = ar_decide_mint(d, "turn", &d->counters.turn);

@@ -163,6 +163,69 @@ bool ar_task_refuses_answer(struct ar_decision *d, struct ar_turn *turn, struct 
 void ar_task_note_progress(struct ar_decision *d, const struct ar_turn *turn, struct ar_str step,
 			   struct ar_str output_ref);
 
+/* ---- command.c: turns in which the runtime itself requests the calls ---- */
+
+#define AR_WORKER_COMMAND "command" /* kind of the worker that runs the task's own command */
+
+/* Who executes a run: who was named, the task's command, its assignee, or the caller. */
+const struct ar_shape_party *ar_task_worker(struct ar_decision *d, const struct ar_task *task,
+					    const struct ar_shape_party *named);
+
+/* The turn of a run that is the task's command. */
+AR_MUST_USE enum ar_status ar_task_plan_command(struct ar_decision *d, const struct ar_task *task,
+						struct ar_task_plan *ret, struct ar_error *err);
+
+/* A turn of the runtime's own for the task, in a thread of its own. `purpose`: of its options. */
+AR_MUST_USE enum ar_status ar_task_own_turn(struct ar_decision *d, const struct ar_task *task, int purpose,
+					    struct ar_new_turn *ret, struct ar_error *err);
+
+/* Requests a call of the shell; it is judged and confined as one that a model requests. `ms` 0: as the host
+ * says. */
+void ar_task_run_command(struct ar_decision *d, struct ar_turn *turn, struct ar_str command, int64_t ms);
+
+/* How the newest call of the turn ended; its process when it had one. */
+struct ar_command_end {
+	const struct ar_invocation *call;
+	struct ar_opt_int exit_code; /* of one that exited by itself */
+	bool is_good;
+	struct ar_str why; /* one sentence, with the end of its output; for people and models */
+};
+bool ar_task_command_ended(struct ar_decision *d, const struct ar_turn *turn, struct ar_command_end *ret);
+
+/* Such a turn goes on: it begins, its call has ended, or a question of it is answered. */
+void ar_task_go_on(struct ar_decision *d, struct ar_turn *turn);
+
+/* Its process runs: where its output can be read is progress of the task. */
+void ar_task_note_process(struct ar_decision *d, const struct ar_turn *turn, struct ar_str process);
+
+/* ---- acceptance.c: criteria that the runtime checks ---- */
+
+#define AR_CATEGORY_UNMET "acceptance_unmet" /* of a run whose result was checked and found wanting */
+
+/* How a criterion is called; absent: it has no name. */
+struct ar_str ar_criterion_name(const struct ar_shape_criterion *c);
+bool ar_criterion_is_checked(const struct ar_shape_criterion *c);
+
+/* Whether they can be checked; refuses with `code`. */
+AR_MUST_USE enum ar_status ar_criteria_check(struct ar_shape_criterion_list criteria, enum ar_error_code code,
+					     struct ar_error *err);
+
+bool ar_acceptance_holds(const struct ar_task *task, const struct ar_shape_criterion *c);
+bool ar_acceptance_is_due(const struct ar_task *task); /* something is yet to be checked */
+bool ar_acceptance_is_confirmed(const struct ar_task *task); /* nothing is left that a caller confirms */
+
+/* What is recorded of the criteria: the checks, and the word of the caller for the others. */
+struct ar_shape_criterion_list ar_acceptance_joined(struct ar_decision *d, const struct ar_task *task,
+						    struct ar_shape_criterion_list given);
+
+void ar_acceptance_note_result(struct ar_decision *d, const struct ar_task *task, struct ar_texts outputs);
+void ar_acceptance_begin(struct ar_decision *d, const struct ar_task *task);
+void ar_acceptance_go_on(struct ar_decision *d, struct ar_turn *turn, const struct ar_task *task);
+void ar_acceptance_answered(struct ar_decision *d, struct ar_turn *turn,
+			    const struct ar_shape_criterion *answer); /* without its name */
+bool ar_acceptance_checks(const struct ar_turn *turn, const struct ar_run *run);
+bool ar_acceptance_is_unmet(struct ar_decision *d, const struct ar_task *task, struct ar_ending *ret);
+
 /* ---- ends that come from elsewhere ---- */
 
 /* A turn that may work for a task has ended, with status 0 well: called before its thread goes on. */

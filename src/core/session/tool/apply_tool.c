@@ -44,7 +44,8 @@ static void join_answers(struct ar_session *s, struct ar_thread *t, struct ar_tu
 			continue;
 		call->is_joined = true;
 		ar_guard_count(&turn->repeat, call);
-		ar_apply_context(s, t, ar_call_message(call));
+		if (!ar_turn_is_system(turn)) /* no model asked for it: it answers nothing */
+			ar_apply_context(s, t, ar_call_message(call));
 	}
 }
 

@@ -29,6 +29,10 @@ static enum ar_status find_turn(const struct ar_decision *d, const struct ar_tur
 	if (turn && !ar_str_eq(turn->id, in->turn_id))
 		return ar_refuse(err, AR_ERR_TURN_MISMATCH, "turn %.*s runs in thread %.*s, not %.*s",
 				 AR_STR_ARG(turn->id), AR_STR_ARG(t->id), AR_STR_ARG(in->turn_id));
+	if (turn && ar_turn_is_modelless(turn))
+		return ar_refuse(err, AR_ERR_TURN_NOT_ACTIVE,
+				 "turn %.*s runs a command for a task and asks no model",
+				 AR_STR_ARG(turn->id));
 	if (!turn || turn->is_interrupted || turn->is_lost)
 		return ar_refuse(err, AR_ERR_TURN_NOT_ACTIVE, "turn %.*s does not run; submit a turn instead",
 				 AR_STR_ARG(in->turn_id));
