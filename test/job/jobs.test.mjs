@@ -2,18 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { call, ok, waitFor, world } from '../lib/runtime.mjs';
-import { checkLaws, COUNTS, factsOf, jobFacts, lines } from './laws.mjs';
+import { checkLaws, COUNTS, eachPage, factsOf, jobFacts, lines } from './laws.mjs';
 
-/** All items of a job, page by page; no number twice, none left out. */
-async function allItems(rt, jobId, limit = 100) {
+async function allItems(rt, jobId) {
 	const items = [];
-	for (let cursor; ;) {
-		const page = await ok(rt, 'get_job', { jobId, limit, ...(cursor ? { cursor } : {}) });
-		items.push(...page.items);
-		if (!page.nextCursor) break;
-		cursor = page.nextCursor;
-	}
-	assert.deepEqual(items.map((i) => i.number), items.map((_, i) => i), 'no gap, no overlap');
+	await eachPage(rt, jobId, (page) => items.push(...page), 100);
 	return items;
 }
 

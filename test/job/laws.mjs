@@ -1,6 +1,6 @@
 // What tests of jobs share: inputs, facts, and what must hold in every log of a job.
 import assert from 'node:assert/strict';
-import { readLog } from '../lib/runtime.mjs';
+import { ok, readLog } from '../lib/runtime.mjs';
 
 export const lines = (...items) => items.join('\n');
 export const factsOf = async (rt, sessionId) => (await readLog(rt, sessionId)).map((f) => f.event);
@@ -9,12 +9,23 @@ const sum = (c) => c.pending + c.running + c.completed + c.failed + c.reported;
 
 export const COUNTS = (pending, running, completed, failed, reported = 0) => ({ pending, running, completed, failed, reported });
 
-/** What must hold in every log of a job: counts add up, one completed fact per item, one start before each end. */
-export function checkLaws(facts, itemCount) {
-	const open = new Map();
-	const done = new Set();
-	const fold = { running: 0, completed: 0, failed: 0, reported: 0 };
-	for (const { type, jobItemId: item, payload } of facts) {
+/** What must hold in every log of a job: counts add up, one completed fact per item, one start before each end. Facts may come in parts. */
+export class JobLaws {
+	open = new Map();
+	done = new Set();
+	fold = { running: 0, completed: 0, failed: 0, reported: 0 };
+
+	constructor(itemCount) {
+		this.itemCount = itemCount;
+	}
+
+	see(facts) {
+		for (const fact of facts) this.one(fact);
+		return this;
+	}
+
+	one({ type, jobItemId: item, payload }) {
+		const { open, done, fold, itemCount } = this;
 		if (type === 'job.item.started') {
 			assert.equal(open.has(item), false, `${item} is not begun twice`);
 			open.set(item, payload.attemptCount);
@@ -32,5 +43,19 @@ export function checkLaws(facts, itemCount) {
 			assert.deepEqual(payload.counts, { pending: itemCount - fold.running - fold.completed - fold.failed - fold.reported, ...fold }, `${type} is the fold of the facts`);
 		}
 	}
-	return done;
+}
+
+/** The whole log at once; returns the items that completed. */
+export const checkLaws = (facts, itemCount) => new JobLaws(itemCount).see(facts).done;
+
+/** All items of a job, page by page; no number twice, none left out. */
+export async function eachPage(rt, jobId, see, limit = 1000) {
+	let next = 0;
+	for (let cursor; ;) {
+		const page = await ok(rt, 'get_job', { jobId, limit, ...(cursor ? { cursor } : {}) });
+		for (const item of page.items) assert.equal(item.number, next++, 'no gap, no overlap');
+		see(page.items);
+		if (!page.nextCursor) return next;
+		cursor = page.nextCursor;
+	}
 }

@@ -47,7 +47,7 @@ static void fill_head(struct items_page *p, const struct ar_session *s, const st
 		.concurrency = job->concurrency,
 		.item_count = job->item_count,
 		.item_cursor = ar_job_cursor_text(a, job->cursor, job->list_ref),
-		.assigned_thread_ids = ar_arena_texts(a, ar_job_threads(job, a)),
+		.assigned_thread_ids = ar_arena_texts(a, ar_job_threads(s, job, a)),
 		.usage = &p->usage,
 		.cost = job->unpriced.v ? AR_STR_NONE : ar_money_text(a, job->cost),
 		.created_at = job->created,

@@ -10,7 +10,7 @@ static struct ar_job *job_of(struct ar_session *s, const struct ar_event *e)
 
 static void set_cursor(struct ar_session *s, struct ar_job *job, struct ar_str text)
 {
-	struct ar_str number, ref = ar_str_split(text, ' ', &number);
+	struct ar_str number, ref = ar_str_split(text, ' ', &number), known = job->list_ref;
 	uint64_t n;
 
 	job->list_ref = AR_STR_NONE;
@@ -20,7 +20,7 @@ static void set_cursor(struct ar_session *s, struct ar_job *job, struct ar_str t
 	}
 	if (ar_str_to_u64(number, &n))
 		job->cursor = (int64_t)n;
-	job->list_ref = ar_apply_keep(s, ref);
+	job->list_ref = ar_str_eq(ref, known) ? known : ar_apply_keep(s, ref);
 }
 
 enum ar_status ar_apply_job_created(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
@@ -117,6 +117,19 @@ static void put_ahead(struct ar_session *s, struct ar_job *job, int64_t number)
 	ar_vec_push(&s->arena, &job->ahead, ahead);
 }
 
+/* A job may have a million items, and the memory of a state is given back when the session leaves the cache:
+ * what an item took is used again. */
+static struct ar_job_item *new_item(struct ar_session *s, struct ar_job *job)
+{
+	struct ar_job_item *item;
+
+	if (job->spare.count == 0)
+		return ar_arena_alloc(&s->arena, sizeof(*item));
+	item = job->spare.at[job->spare.count - 1];
+	ar_vec_remove(&job->spare, job->spare.count - 1);
+	return item;
+}
+
 enum ar_status ar_apply_job_item_started(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_job_item_started *p = PAYLOAD(e, job_item_started);
@@ -138,10 +151,11 @@ enum ar_status ar_apply_job_item_started(struct ar_session *s, const struct ar_e
 	} else {
 		put_ahead(s, job, number);
 	}
-	item = ar_arena_alloc(&s->arena, sizeof(*item));
+	item = new_item(s, job);
 	*item = (struct ar_job_item){ .number = number,
 				      .attempt = p->attempt_count,
-				      .thread = ar_apply_keep(s, p->assigned_thread_id),
+				      .thread = p->worker ? ar_apply_keep(s, p->assigned_thread_id)
+							  : AR_STR_NONE,
 				      .is_assigned = p->worker != NULL,
 				      .input_ref = ar_str_eq(p->input_ref, job->list_ref)
 							   ? job->list_ref
@@ -183,6 +197,7 @@ static struct ar_job *ended(struct ar_session *s, const struct ar_event *e, enum
 		return NULL;
 	}
 	ar_vec_remove(&job->running, index);
+	ar_vec_push(&s->arena, &job->spare, item);
 	return job;
 }
 

@@ -43,13 +43,14 @@ static void say_done(struct ar_decision *d, const struct ar_job *job, const stru
 	struct ar_ids ids = ar_job_item_ids(d, job, item->number);
 
 	ar_decide_emit(d, AR_EV_JOB_ITEM_COMPLETED, &ids,
-		       &(struct ar_ev_job_item_completed){ .output_ref = done->output_ref,
-							   .attempt_count = item->attempt,
-							   .status = done->status,
-							   .assigned_thread_id = item->thread,
-							   .input_ref = item->input_ref,
-							   .usage = done->usage,
-							   .cost = done->cost });
+		       &(struct ar_ev_job_item_completed){
+			       .output_ref = done->output_ref,
+			       .attempt_count = item->attempt,
+			       .status = done->status,
+			       .assigned_thread_id = ar_job_thread_of(d->session, d->arena, job, item),
+			       .input_ref = item->input_ref,
+			       .usage = done->usage,
+			       .cost = done->cost });
 }
 
 /* ---- the turn of an item ended ---- */

@@ -29,7 +29,7 @@
 /* An item that is worked on. */
 struct ar_job_item {
 	int64_t number, attempt;
-	struct ar_str thread;
+	struct ar_str thread; /* of one that is assigned; absent: that of its own session */
 	struct ar_str input_ref; /* the content that holds it; absent: not known */
 	bool is_assigned; /* somebody works on it who reports it; otherwise a turn does */
 };
@@ -59,7 +59,8 @@ struct ar_job {
 	int64_t cost; /* billionths */
 	struct ar_opt_bool unpriced; /* the cost of an attempt is not known */
 	ar_usec created, started, ended, progressed;
-	struct ar_vec running; /* struct ar_job_item, by number */
+	struct ar_vec running; /* struct ar_job_item */
+	struct ar_vec spare; /* struct ar_job_item: memory of those that ended, for the next ones */
 	struct ar_vec ahead; /* struct ar_job_ahead */
 };
 
@@ -95,7 +96,9 @@ bool ar_job_is_ahead(const struct ar_job *job, int64_t number);
 bool ar_job_is_pending(const struct ar_job *job, int64_t number);
 struct ar_shape_job_counts ar_job_counts(const struct ar_job *job);
 struct ar_str ar_job_status_word(const struct ar_job *job);
-struct ar_texts ar_job_threads(const struct ar_job *job, struct ar_arena *a);
+struct ar_texts ar_job_threads(const struct ar_session *s, const struct ar_job *job, struct ar_arena *a);
+struct ar_str ar_job_thread_of(const struct ar_session *s, struct ar_arena *a, const struct ar_job *job,
+			       const struct ar_job_item *item);
 
 /* The cursor as readers see it: the number, and the ref of the content after a space. */
 struct ar_str ar_job_cursor_text(struct ar_arena *a, int64_t number, struct ar_str list_ref);

@@ -175,13 +175,14 @@ void ar_job_item_failed(struct ar_decision *d, const struct ar_job *job, const s
 						.retryable = AR_OPT_BOOL(why->retryable) };
 
 	ar_decide_emit(d, AR_EV_JOB_ITEM_FAILED, &ids,
-		       &(struct ar_ev_job_item_failed){ .attempt_count = item->attempt,
-							.last_error = &error,
-							.retryable = why->retryable,
-							.assigned_thread_id = item->thread,
-							.input_ref = item->input_ref,
-							.usage = why->usage,
-							.cost = why->cost });
+		       &(struct ar_ev_job_item_failed){
+			       .attempt_count = item->attempt,
+			       .last_error = &error,
+			       .retryable = why->retryable,
+			       .assigned_thread_id = ar_job_thread_of(d->session, d->arena, job, item),
+			       .input_ref = item->input_ref,
+			       .usage = why->usage,
+			       .cost = why->cost });
 }
 
 void ar_job_fail(struct ar_decision *d, struct ar_job *job, struct ar_str category, struct ar_str message)

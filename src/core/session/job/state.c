@@ -104,12 +104,20 @@ struct ar_str ar_job_status_word(const struct ar_job *job)
 	return ar_str_from(ar_machine_state_name(AR_MACHINE_JOB, (int)job->status));
 }
 
-struct ar_texts ar_job_threads(const struct ar_job *job, struct ar_arena *a)
+struct ar_str ar_job_thread_of(const struct ar_session *s, struct ar_arena *a, const struct ar_job *job,
+			       const struct ar_job_item *item)
+{
+	if (!ar_str_absent(item->thread))
+		return item->thread;
+	return ar_job_item_thread(a, ar_job_item_key(s, a, job, item->number));
+}
+
+struct ar_texts ar_job_threads(const struct ar_session *s, const struct ar_job *job, struct ar_arena *a)
 {
 	struct ar_str *ids = ar_arena_alloc(a, (job->running.count + 1) * sizeof(*ids));
 
 	for (size_t i = 0; i < job->running.count; i++)
-		ids[i] = ((const struct ar_job_item *)job->running.at[i])->thread;
+		ids[i] = ar_job_thread_of(s, a, job, job->running.at[i]);
 	return (struct ar_texts){ ids, job->running.count };
 }
 

@@ -185,14 +185,19 @@ static void a_list_of_many_contents_is_gone_through_in_order(void **state)
 {
 	struct bench *b = *state;
 	struct ar_job *job = make(b, numbered(b, 700), 1);
+	size_t early = 0;
 
 	for (int64_t i = 0; i < 700; i++) {
+		if (i == 100)
+			early = b->desk->session.arena.total;
 		assert_int_equal(job->running.count, 1);
 		assert_int_equal(((const struct ar_job_item *)job->running.at[0])->number, i);
 		assert_int_equal(report(b, job, i, 1, "completed"), AR_OK);
 	}
 	assert_int_equal(job->status, AR_JOB_COMPLETED);
 	assert_int_equal(job->completed, 700);
+	/* the refs of two more contents, and nothing an item */
+	assert_true(b->desk->session.arena.total - early < 2048);
 }
 
 static void a_report_of_another_attempt_or_session_says_nothing(void **state)
