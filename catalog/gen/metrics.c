@@ -89,6 +89,8 @@ const struct ar_metric_desc ar_metric_descs[AR_METRIC_COUNT] = {
 	  AR_METRIC_COUNTER, 1, { "outcome" }, NULL, 0 },
 	[AR_METRIC_SANDBOX_VIOLATIONS] = { "agentd_sandbox_violations_total", "Sandbox violations.",
 	  AR_METRIC_COUNTER, 1, { "boundary", "effect" }, NULL, 0 },
+	[AR_METRIC_WEBHOOK_ATTEMPTS] = { "agentd_webhook_attempts_total", "Attempts of webhooks to send an event: delivered, failed (another follows), dead (given up).",
+	  AR_METRIC_COUNTER, 1, { "outcome" }, NULL, 0 },
 	[AR_METRIC_HOOKS_ENDED] = { "agentd_hooks_ended_total", "Handlers of hooks that ended: completed, failed.",
 	  AR_METRIC_COUNTER, 1, { "outcome" }, NULL, 0 },
 	[AR_METRIC_HOOK_DURATION] = { "agentd_hook_duration_seconds", "How long handlers of hooks took, those that failed too.",

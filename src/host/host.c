@@ -330,6 +330,7 @@ static enum ar_status open_webhooks(struct ar_host *r, const struct ar_config *c
 									 .engine = r->engine,
 									 .follow = r->follow,
 									 .store = r->store,
+									 .metrics = r->metrics,
 									 .is_shared = r->member != NULL },
 				     &r->webhooks, err);
 }

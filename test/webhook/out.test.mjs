@@ -229,3 +229,19 @@ test('settings that cannot work are refused at the start', async () => {
 		assert.match(rt.stderr, why);
 	}
 });
+
+test('a receiver that asks for patience gets it: Retry-After holds back the next attempt; the metrics count what was delivered, failed and given up', async () => {
+	const times = [];
+	const patient = await receiver({ answer: () => (times.push(performance.now()) === 1 ? { status: 429, headers: { 'Retry-After': '1' } } : 204) });
+	const dead = await receiver({ answer: () => 500 });
+	const events = ['turn.completed'];
+	const { rt } = await start([entry('patient', patient, { events }), entry('dead', dead, { events, max_attempts: 2 })]);
+	await waitFor(async () => (await webhookOf(rt, 'patient')).cursor !== undefined && (await webhookOf(rt, 'dead')).cursor !== undefined, 'the first positions');
+	await turn(rt);
+	await waitFor(() => times.length === 2, 'the second attempt');
+	assert.ok(times[1] - times[0] >= 950, `it came after ${times[1] - times[0]} ms`);
+	await waitFor(async () => (await webhookOf(rt, 'dead')).failureCount === 1, 'the end of the other');
+	const text = await (await fetch(`${rt.url}/metrics`)).text();
+	const count = (outcome) => Number(new RegExp(`^agentd_webhook_attempts_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(text)?.[1]);
+	assert.deepEqual(['delivered', 'failed', 'dead'].map(count), [1, 2, 1]);
+});

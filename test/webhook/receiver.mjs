@@ -27,7 +27,7 @@ function checkSignature(secret, headers, body) {
 	assert.ok(Math.abs(Date.now() / 1000 - Number(headers['webhook-timestamp'])) < 60, 'the timestamp is not now');
 }
 
-/** Requests in `got` as { id, event, body }; `answer(request)` is a status, 'hang' or 'cut', or a promise of one. */
+/** Requests in `got` as { id, event, body }; `answer(request)` is a status, { status, headers }, 'hang' or 'cut', or a promise of one. */
 export async function receiver({ secret = SECRET, answer = () => 204 } = {}) {
 	const got = [], bad = [];
 	const server = createServer((req, res) => {
@@ -46,7 +46,7 @@ export async function receiver({ secret = SECRET, answer = () => 204 } = {}) {
 			const what = await self.answer(request);
 			if (what === 'hang') return;
 			if (what === 'cut') req.socket.destroy();
-			else res.writeHead(what).end();
+			else res.writeHead(what.status ?? what, what.headers).end();
 		});
 	});
 	const self = { got, bad, answer, ids: () => new Set(got.map((r) => r.id)) };

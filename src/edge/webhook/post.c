@@ -40,6 +40,16 @@ static bool on_body(struct ar_transfer *t AR_UNUSED, struct ar_str bytes AR_UNUS
 	return true;
 }
 
+/* Retry-After of an answer that asks for patience (429, 503): seconds, or a date. */
+static int64_t retry_after(const struct ar_transfer *t, int status)
+{
+	struct ar_clock *clock = ar_clock_system();
+	struct ar_str after =
+		status == 429 || status == 503 ? ar_transfer_header(t, "Retry-After") : AR_STR_NONE;
+
+	return ar_webhook_retry_after_ms(after, clock->wall(clock));
+}
+
 static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *why)
 {
 	struct ar_webhook_post *p = AR_CONTAINER_OF(t, struct ar_webhook_post, transfer);
@@ -53,6 +63,7 @@ static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *
 	p->done(p, &(struct ar_webhook_outcome){ .is_delivered = is_answer && status >= 200 && status < 300,
 						 .is_cancelled = end == AR_TRANSFER_CANCELLED,
 						 .http = is_answer ? status : 0,
+						 .retry_after_ms = is_answer ? retry_after(t, status) : 0,
 						 .reason = is_answer ? text : why });
 }
 

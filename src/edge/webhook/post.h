@@ -13,6 +13,7 @@ struct ar_webhook_outcome {
 	bool is_delivered;
 	bool is_cancelled; /* the poster closes */
 	int http; /* 0: there was no answer */
+	int64_t retry_after_ms; /* the receiver asks not to be called again before; 0: it does not */
 	const char *reason; /* a sentence; valid during the call */
 };
 

@@ -5,6 +5,7 @@
 #include "hash.h"
 #include "json.h"
 #include "mem.h"
+#include "metrics.h"
 #include "sign.h"
 #include "webhook/webhook_priv.h"
 
@@ -171,25 +172,35 @@ void ar_delivery_again(struct ar_host_webhook *w, const struct ar_shape_webhook_
 
 /* ---- sent ---- */
 
-static ar_usec next_due(const struct ar_delivery *d)
+/* Later than the settings say if the receiver asks for that, never sooner. */
+static ar_usec next_due(const struct ar_delivery *d, int64_t asked_ms)
 {
 	uint32_t random;
+	int64_t ms;
 
 	ar_hash_draw((uint8_t *)&random, sizeof(random));
-	return ar_webhook_now() +
-	       1000 * ar_webhook_pause_ms(d->hook->config->backoff_ms, (unsigned)d->record.attempts, random);
+	ms = ar_webhook_pause_ms(d->hook->config->backoff_ms, (unsigned)d->record.attempts, random);
+	return ar_webhook_now() + 1000 * (asked_ms > ms ? asked_ms : ms);
+}
+
+static void count_attempt(const struct ar_delivery *d, const char *outcome)
+{
+	ar_metric_add(d->hook->all->o.metrics, AR_METRIC_WEBHOOK_ATTEMPTS, ar_str_from(outcome), AR_STR_NONE,
+		      1);
 }
 
 static void attempt_failed(struct ar_delivery *d, const struct ar_webhook_outcome *o)
 {
 	d->record.http_status = (struct ar_opt_int){ o->http, o->http > 0 };
 	if (d->record.attempts >= d->hook->config->max_attempts) {
+		count_attempt(d, "dead");
 		set_failed(d, o->reason);
 		return;
 	}
+	count_attempt(d, "failed");
 	snprintf(d->hook->last_error, sizeof(d->hook->last_error), "%.200s", o->reason);
 	d->state = AR_DELIVERY_WAITING;
-	d->due = next_due(d);
+	d->due = next_due(d, o->retry_after_ms);
 }
 
 static void on_posted(struct ar_webhook_post *p, const struct ar_webhook_outcome *o)
@@ -206,10 +217,12 @@ static void on_posted(struct ar_webhook_post *p, const struct ar_webhook_outcome
 		return;
 	}
 	d->record.attempts++;
-	if (o->is_delivered)
+	if (o->is_delivered) {
+		count_attempt(d, "delivered");
 		d->state = AR_DELIVERY_DONE;
-	else
+	} else {
 		attempt_failed(d, o);
+	}
 	ar_host_webhook_wake(d->hook);
 }
 

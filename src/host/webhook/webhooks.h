@@ -29,6 +29,7 @@ struct ar_host_webhooks_options {
 	struct ar_engine *engine;
 	struct ar_follow *follow;
 	struct ar_store *store;
+	struct ar_metrics *metrics;
 	bool is_shared; /* other nodes may own a home */
 };
 
