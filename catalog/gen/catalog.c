@@ -525,6 +525,14 @@ static const struct ar_field_desc ar_shape_party_fields[] = {
 };
 const struct ar_struct_desc ar_shape_party_desc = { ar_shape_party_fields, 3, sizeof(struct ar_shape_party), NULL, 0, true, offsetof(struct ar_shape_party, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_task_delivery_fields[] = {
+	{ "kind", AR_F_STRING, true, false, false, 0, 16, offsetof(struct ar_shape_task_delivery, kind), NULL, { 0, false },
+	  "channel: a message to a channel of the session.", NULL },
+	{ "target", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_shape_task_delivery, target), NULL, { 0, false },
+	  "Id of the channel.", NULL },
+};
+const struct ar_struct_desc ar_shape_task_delivery_desc = { ar_shape_task_delivery_fields, 2, sizeof(struct ar_shape_task_delivery), NULL, 0, true, offsetof(struct ar_shape_task_delivery, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_task_start_fields[] = {
 	{ "runId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_task_start, run_id), NULL, { 0, false },
 	  "Id for the run.", NULL },
@@ -563,11 +571,15 @@ const struct ar_struct_desc ar_shape_task_change_desc = { ar_shape_task_change_f
 
 static const struct ar_field_desc ar_shape_delivery_state_fields[] = {
 	{ "state", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_delivery_state, state), NULL, { 0, false },
-	  "not_applicable, pending, delivered, parent_missing; others are kept as given.", NULL },
+	  "not_applicable, pending, queued, delivered, failed, parent_missing; others are kept as given.", NULL },
 	{ "to", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_delivery_state, to), NULL, { 0, false },
 	  "Who gets it.", NULL },
+	{ "sequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_delivery_state, sequence), NULL, { 0, false },
+	  "Of the message that brings it over a channel.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_delivery_state, reason), NULL, { 0, false },
+	  "Why it failed.", NULL },
 };
-const struct ar_struct_desc ar_shape_delivery_state_desc = { ar_shape_delivery_state_fields, 2, sizeof(struct ar_shape_delivery_state), NULL, 0, true, offsetof(struct ar_shape_delivery_state, extra_), 0 };
+const struct ar_struct_desc ar_shape_delivery_state_desc = { ar_shape_delivery_state_fields, 4, sizeof(struct ar_shape_delivery_state), NULL, 0, true, offsetof(struct ar_shape_delivery_state, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_blocker_fields[] = {
 	{ "kind", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_blocker, kind), NULL, { 0, false },
@@ -1676,6 +1688,8 @@ static const struct ar_field_desc ar_shape_task_record_fields[] = {
 	  "Its artifacts, each as an object.", &ar_shape_result_ref_desc },
 	{ "evidenceRefs", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, evidence_refs), NULL, { 0, false },
 	  "Refs of its evidence.", &ar_shape_result_ref_desc },
+	{ "delivery", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, delivery), NULL, { 0, false },
+	  "Where its result goes.", &ar_shape_task_delivery_desc },
 	{ "deliveryState", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, delivery_state), NULL, { 0, false },
 	  "State of the delivery.", &ar_shape_delivery_state_desc },
 	{ "lastError", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, last_error), NULL, { 0, false },
@@ -1691,7 +1705,7 @@ static const struct ar_field_desc ar_shape_task_record_fields[] = {
 	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_record, as_of_sequence), NULL, { 0, false },
 	  "Sequence up to which the record is valid.", NULL },
 };
-const struct ar_struct_desc ar_shape_task_record_desc = { ar_shape_task_record_fields, 38, sizeof(struct ar_shape_task_record), NULL, 0, true, offsetof(struct ar_shape_task_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_task_record_desc = { ar_shape_task_record_fields, 39, sizeof(struct ar_shape_task_record), NULL, 0, true, offsetof(struct ar_shape_task_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_task_summary_fields[] = {
 	{ "active", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_summary, active), NULL, { 0, false },
@@ -2650,6 +2664,8 @@ static const struct ar_field_desc ar_ev_task_created_fields[] = {
 	  "People who gave the work, as authenticated.", NULL },
 	{ "command", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_ev_task_created, command), NULL, { 0, false },
 	  "Command that is the work.", NULL },
+	{ "delivery", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_task_created, delivery), NULL, { 0, false },
+	  "Where the result goes.", &ar_shape_task_delivery_desc },
 };
 
 static const struct ar_field_desc ar_ev_task_accepted_fields[] = {
@@ -4861,6 +4877,8 @@ static const struct ar_field_desc ar_cmd_create_task_in_fields[] = {
 	  "Only defines it; start_task accepts it.", NULL },
 	{ "command", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_cmd_create_task_in, command), NULL, { 0, false },
 	  "Command that is the work: a worker of kind command runs it in the sandbox.", NULL },
+	{ "delivery", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_task_in, delivery), NULL, { 0, false },
+	  "Where the result goes when the task is completed.", &ar_shape_task_delivery_desc },
 	{ "missedRun", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_task_in, missed_run), NULL, { 0, false },
 	  "The task records that a schedule missed a run, and has failed. For the runtime alone.", &ar_shape_missed_run_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_create_task_in, idempotency_key), NULL, { 0, false },
@@ -7264,6 +7282,7 @@ static const struct ar_transition ar_task_transitions[] = {
 	{ AR_EV_TASK_PROGRESS, AR_TASK_BLOCKED, AR_TASK_BLOCKED },
 	{ AR_EV_TASK_PROGRESS, AR_TASK_PAUSED, AR_TASK_PAUSED },
 	{ AR_EV_TASK_PROGRESS, AR_TASK_CANCELLING, AR_TASK_CANCELLING },
+	{ AR_EV_TASK_PROGRESS, AR_TASK_COMPLETED, AR_TASK_COMPLETED },
 	{ AR_EV_TASK_WAITING, AR_TASK_ACCEPTED, AR_TASK_WAITING },
 	{ AR_EV_TASK_WAITING, AR_TASK_QUEUED, AR_TASK_WAITING },
 	{ AR_EV_TASK_WAITING, AR_TASK_RUNNING, AR_TASK_WAITING },
@@ -7470,7 +7489,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TASK_CREATED] = { AR_EV_TASK_CREATED, "task.created", "task",
 	  "A task has an identity and a first objective.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
-	  { ar_ev_task_created_fields, 17, sizeof(struct ar_ev_task_created), NULL, 0, false, 0, 0 } },
+	  { ar_ev_task_created_fields, 18, sizeof(struct ar_ev_task_created), NULL, 0, false, 0, 0 } },
 	[AR_EV_TASK_ACCEPTED] = { AR_EV_TASK_ACCEPTED, "task.accepted", "task",
 	  "The runtime took ownership of the task.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
@@ -8104,7 +8123,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_HISTORY_WINDOW_LOADED, AR_EV_HISTORY_RECONSTRUCTED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_QUEUE_CHANGED, AR_EV_THREAD_UPDATED, AR_EV_TURN_STARTED, AR_EV_RUN_STATUS }, 7, 200, NULL, "spec+contract" },
 	[AR_CMD_CREATE_TASK] = { AR_CMD_CREATE_TASK, "create_task",
 	  "Create a task with an objective.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_create_task_in_fields, 21, sizeof(struct ar_cmd_create_task_in), ar_cmd_create_task_in_oneofs, 1, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_task_in_fields, 22, sizeof(struct ar_cmd_create_task_in), ar_cmd_create_task_in_oneofs, 1, false, 0, 0 },
 	  { ar_cmd_create_task_out_fields, 3, sizeof(struct ar_cmd_create_task_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_task_in, idempotency_key) }, { "taskId", offsetof(struct ar_cmd_create_task_in, task_id) } }, "taskId",
@@ -8173,7 +8192,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { AR_TARGET_TASK, 1, { offsetof(struct ar_cmd_complete_task_in, task_id) }, AR_ERR_TASK_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_complete_task_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ACCEPTANCE_UNMET, AR_ERR_UNRECONCILED, AR_ERR_ALREADY_TERMINAL }, 4,
-	  (const uint16_t[]){ AR_EV_ARTIFACT_CHANGED, AR_EV_EVIDENCE_CHANGED, AR_EV_TASK_ATTEMPT_COMPLETED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_TASK_COMPLETED }, 5, 200, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_EV_ARTIFACT_CHANGED, AR_EV_EVIDENCE_CHANGED, AR_EV_TASK_ATTEMPT_COMPLETED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_TASK_COMPLETED, AR_EV_TASK_PROGRESS, AR_EV_CHANNEL_MESSAGE, AR_EV_THREAD_STARTED }, 8, 200, NULL, "spec+contract" },
 	[AR_CMD_FAIL_TASK] = { AR_CMD_FAIL_TASK, "fail_task",
 	  "Declare a task failed.",
 	  true, true, true, 1u << 3, "worker", { ar_cmd_fail_task_in_fields, 8, sizeof(struct ar_cmd_fail_task_in), NULL, 0, false, 0, 0 },
@@ -8421,7 +8440,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_CHANNEL_NOT_FOUND, AR_ERR_INVALID_CURSOR, AR_ERR_SEQUENCE_AHEAD }, 4,
-	  (const uint16_t[]){ AR_EV_CHANNEL_ACKED }, 1, 200, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_EV_CHANNEL_ACKED, AR_EV_TASK_PROGRESS }, 2, 200, NULL, "spec+contract" },
 	[AR_CMD_START_BENCHMARK_TRIAL] = { AR_CMD_START_BENCHMARK_TRIAL, "start_benchmark_trial",
 	  "Bind a benchmark trial to a run.",
 	  true, false, true, 1u << 1, "submit", { ar_cmd_start_benchmark_trial_in_fields, 17, sizeof(struct ar_cmd_start_benchmark_trial_in), NULL, 0, false, 0, 0 },
@@ -9231,7 +9250,7 @@ const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {
 	  ar_turn_transitions, 10 },
 	[AR_MACHINE_TASK] = { "task", "A piece of work with an objective.",
 	  ar_task_states, 15, UINT64_C(1) << AR_TASK_COMPLETED | UINT64_C(1) << AR_TASK_FAILED | UINT64_C(1) << AR_TASK_CANCELLED | UINT64_C(1) << AR_TASK_TIMED_OUT | UINT64_C(1) << AR_TASK_ARCHIVED,
-	  ar_task_transitions, 89 },
+	  ar_task_transitions, 90 },
 	[AR_MACHINE_RUN] = { "run", "One attempt of a task.",
 	  ar_run_states, 4, UINT64_C(1) << AR_RUN_COMPLETED | UINT64_C(1) << AR_RUN_FAILED,
 	  ar_run_transitions, 3 },

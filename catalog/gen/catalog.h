@@ -2074,6 +2074,17 @@ struct ar_shape_party_list {
 	size_t count;
 };
 
+struct ar_shape_task_delivery { /* task_delivery */
+	struct ar_str kind; /* string */
+	struct ar_str target; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_task_delivery_list {
+	const struct ar_shape_task_delivery *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_task_start { /* task_start */
 	struct ar_str run_id; /* string? */
 	const struct ar_shape_party *worker; /* object? */
@@ -2109,6 +2120,8 @@ struct ar_shape_task_change_list {
 struct ar_shape_delivery_state { /* delivery_state */
 	struct ar_str state; /* string? */
 	struct ar_str to; /* string? */
+	struct ar_opt_int sequence; /* int? */
+	struct ar_str reason; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -3176,6 +3189,7 @@ struct ar_shape_task_record { /* task_record */
 	struct ar_shape_relationship_list relationships; /* array? */
 	struct ar_shape_result_ref_list artifacts; /* array? */
 	struct ar_shape_result_ref_list evidence_refs; /* array? */
+	const struct ar_shape_task_delivery *delivery; /* object? */
 	const struct ar_shape_delivery_state *delivery_state; /* object? */
 	const struct ar_shape_failure *last_error; /* object? */
 	ar_usec created_at; /* time? */
@@ -3973,6 +3987,7 @@ struct ar_ev_task_created { /* task.created */
 	struct ar_str metadata; /* object? */
 	struct ar_texts submitted_by; /* array? */
 	struct ar_str command; /* string? */
+	const struct ar_shape_task_delivery *delivery; /* object? */
 };
 
 struct ar_ev_task_accepted { /* task.accepted */
@@ -5309,6 +5324,7 @@ struct ar_cmd_create_task_in { /* create_task, input */
 	struct ar_str metadata; /* object? */
 	struct ar_opt_bool draft; /* bool? */
 	struct ar_str command; /* string? */
+	const struct ar_shape_task_delivery *delivery; /* object? */
 	const struct ar_shape_missed_run *missed_run; /* object? */
 	struct ar_str idempotency_key; /* string? */
 };
@@ -6965,6 +6981,7 @@ extern const struct ar_struct_desc ar_shape_task_constraints_desc;
 extern const struct ar_struct_desc ar_shape_task_profile_desc;
 extern const struct ar_struct_desc ar_shape_criterion_desc;
 extern const struct ar_struct_desc ar_shape_party_desc;
+extern const struct ar_struct_desc ar_shape_task_delivery_desc;
 extern const struct ar_struct_desc ar_shape_task_start_desc;
 extern const struct ar_struct_desc ar_shape_task_change_desc;
 extern const struct ar_struct_desc ar_shape_delivery_state_desc;

@@ -175,6 +175,7 @@ static void add_sheet(struct ar_shape_task_record *r, const struct ar_task *task
 	r->acceptance = acceptance_of(a, sheet);
 	r->checks = sheet->checks;
 	r->command = sheet->command;
+	r->delivery = sheet->deliver_to;
 	r->progress = progress_of(a, sheet);
 	r->current_run_id = run ? run->id : AR_STR_NONE;
 	r->artifacts = artifacts_of(a, sheet->artifacts);

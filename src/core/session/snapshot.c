@@ -113,6 +113,7 @@ static const struct ar_field_desc sheet_fields[] = {
 	TIME(ar_sheet, retry_at),
 	ITEMS(ar_sheet, checks, criterion),
 	STR(ar_sheet, command),
+	OBJECT(ar_sheet, deliver_to, task_delivery),
 };
 static const struct ar_field_desc task_fields[] = {
 	STR(ar_task, id),

@@ -59,6 +59,7 @@ struct ar_sheet {
 	struct ar_shape_criterion_list
 		checks; /* that the runtime checked in the newest run; without `satisfied`: it is doing so */
 	struct ar_str command; /* that is its work; absent: none is */
+	const struct ar_shape_task_delivery *deliver_to; /* NULL: its result goes to nobody in particular */
 	const struct ar_shape_failure *error; /* NULL: none is known */
 	struct ar_texts people; /* who gave the work (people.h) */
 	const struct ar_shape_task_start *start; /* what start_task asked for, until it can begin */

@@ -381,10 +381,23 @@ export interface ResultRef {
 
 /** State of the delivery. */
 export interface DeliveryState {
-  /** not_applicable, pending, delivered, parent_missing; others are kept as given. */
+  /** not_applicable, pending, queued, delivered, failed, parent_missing; others are kept as given. */
   state?: string;
   /** Who gets it. */
   to?: string;
+  /** Of the message that brings it over a channel. */
+  sequence?: number;
+  /** Why it failed. */
+  reason?: string;
+  [extra: string]: unknown;
+}
+
+/** Where the result of a task goes. */
+export interface TaskDelivery {
+  /** channel: a message to a channel of the session. */
+  kind: string;
+  /** Id of the channel. */
+  target: string;
   [extra: string]: unknown;
 }
 
@@ -644,6 +657,8 @@ export interface TaskRecord {
   artifacts?: (string | ResultRef)[];
   /** Refs of its evidence. */
   evidenceRefs?: (string | ResultRef)[];
+  /** Where its result goes. */
+  delivery?: TaskDelivery;
   /** State of the delivery. */
   deliveryState?: DeliveryState;
   /** Why it failed. */

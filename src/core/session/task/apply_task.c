@@ -30,6 +30,7 @@ static void begin_sheet(struct ar_session *s, const struct ar_event *e, struct a
 		.metadata = p->metadata,
 		.people = p->submitted_by,
 		.command = p->command,
+		.deliver_to = p->delivery,
 	};
 	task->sheet = sheet;
 	ar_vec_push(&s->arena, &s->declared, task);

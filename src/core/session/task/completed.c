@@ -152,10 +152,15 @@ void ar_task_say_completed(struct ar_decision *d, const struct ar_ids *ids,
 			   const struct ar_ev_task_completed *said)
 {
 	struct ar_str task = ids->at[AR_SCOPE_TASK];
+	const struct ar_task *declared = ar_session_declared(d->session, task);
 	struct ar_ev_task_completed e = *said;
+	const struct ar_shape_delivery_state *sent =
+		declared ? ar_task_deliver(d, declared, e.completion_summary) : NULL;
 
+	if (sent) /* nobody's word stands for it */
+		e.delivery_state = sent;
 	if (!e.delivery_state)
-		e.delivery_state = delivery_of(d->session, ar_session_declared(d->session, task));
+		e.delivery_state = delivery_of(d->session, declared);
 	e.reconciled = is_delivered(e.delivery_state) && !has_process(d->session, task);
 	ar_decide_emit(d, AR_EV_TASK_COMPLETED, ids, &e);
 }

@@ -47,6 +47,10 @@ static enum ar_status check_create(const struct ar_decision *d, struct ar_error 
 				 AR_STR_ARG(in->task_id));
 	if (!ar_str_absent(in->command) && ar_str_empty(in->command))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "command: give a command, or leave it out");
+	if (in->delivery &&
+	    (!ar_str_is(in->delivery->kind, AR_DELIVERY_CHANNEL) || ar_str_empty(in->delivery->target)))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "delivery: kind is " AR_DELIVERY_CHANNEL ", target the id of a channel");
 	if (ar_criteria_check(in->acceptance, AR_ERR_INVALID_INPUT, err) != AR_OK)
 		return AR_E_REFUSED;
 	for (size_t i = 0; i < s->declared.count; i++)
@@ -87,6 +91,7 @@ static void say_created(struct ar_decision *d, const struct ar_task *task)
 			       .metadata = in->metadata,
 			       .submitted_by = ar_people_with_caller(d, (struct ar_texts){ 0 }),
 			       .command = in->command,
+			       .delivery = in->delivery,
 		       });
 }
 

@@ -91,6 +91,17 @@ void ar_task_say_artifacts(struct ar_decision *d, const struct ar_task *task,
 void ar_task_say_evidence(struct ar_decision *d, const struct ar_task *task,
 			  struct ar_shape_result_ref_list refs);
 
+/* ---- deliver.c: where the result goes ---- */
+
+#define AR_DELIVERY_CHANNEL "channel"
+
+/* The result of a task that is complete goes where it was to go. NULL: nothing was said about that. */
+const struct ar_shape_delivery_state *ar_task_deliver(struct ar_decision *d, const struct ar_task *task,
+						      struct ar_str summary);
+
+/* The peer of a channel has everything up to the sequence: results in it are delivered. */
+void ar_task_acknowledged(struct ar_decision *d, struct ar_str channel, int64_t sequence);
+
 /* ---- runs ---- */
 
 /* How a run is to begin. */
