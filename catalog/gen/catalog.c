@@ -1870,8 +1870,16 @@ static const struct ar_field_desc ar_shape_subagent_spent_fields[] = {
 	  "Tool calls that began.", NULL },
 	{ "costNano", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_spent, cost_nano), NULL, { 0, false },
 	  "Money, in billionths.", NULL },
+	{ "reservedNano", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_spent, reserved_nano), NULL, { 0, false },
+	  "Money, in billionths, that its model calls under way, and those whose cost nobody told, can have cost at most.", NULL },
+	{ "childTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_spent, child_tokens), NULL, { 0, false },
+	  "Tokens of its closed children, with those of theirs.", NULL },
+	{ "childToolCalls", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_spent, child_tool_calls), NULL, { 0, false },
+	  "Tool calls of its closed children, with those of theirs.", NULL },
+	{ "childCostNano", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_spent, child_cost_nano), NULL, { 0, false },
+	  "Money of its closed children, with that of theirs, in billionths.", NULL },
 };
-const struct ar_struct_desc ar_shape_subagent_spent_desc = { ar_shape_subagent_spent_fields, 3, sizeof(struct ar_shape_subagent_spent), NULL, 0, true, offsetof(struct ar_shape_subagent_spent, extra_), 0 };
+const struct ar_struct_desc ar_shape_subagent_spent_desc = { ar_shape_subagent_spent_fields, 7, sizeof(struct ar_shape_subagent_spent), NULL, 0, true, offsetof(struct ar_shape_subagent_spent, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_subagent_record_fields[] = {
 	{ "subagentId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, subagent_id), NULL, { 0, false },
@@ -1900,6 +1908,8 @@ static const struct ar_field_desc ar_shape_subagent_record_fields[] = {
 	  "Agent definition that it was made from.", NULL },
 	{ "instructionsRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_subagent_record, instructions_ref), NULL, { 0, false },
 	  "Where the instructions of that definition are stored.", NULL },
+	{ "instructionsBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_record, instructions_bytes), NULL, { 0, false },
+	  "Size of these.", NULL },
 	{ "isolation", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, isolation), NULL, { 0, false },
 	  "Shared with the parent.", &ar_shape_isolation_desc },
 	{ "modelPolicy", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, model_policy), NULL, { 0, false },
@@ -1910,6 +1920,8 @@ static const struct ar_field_desc ar_shape_subagent_record_fields[] = {
 	  "What it may use of the budget of its parent.", &ar_shape_turn_budget_desc },
 	{ "spent", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, spent), NULL, { 0, false },
 	  "What it used.", &ar_shape_subagent_spent_desc },
+	{ "children", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_record, children), NULL, { 0, false },
+	  "Children that it spawned.", NULL },
 	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_subagent_record, status), NULL, { 0, false },
 	  "Its status.", NULL },
 	{ "statusReason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_subagent_record, status_reason), NULL, { 0, false },
@@ -1931,7 +1943,7 @@ static const struct ar_field_desc ar_shape_subagent_record_fields[] = {
 	{ "updatedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_record, updated_at), NULL, { 0, false },
 	  "When its status changed last.", NULL },
 };
-const struct ar_struct_desc ar_shape_subagent_record_desc = { ar_shape_subagent_record_fields, 28, sizeof(struct ar_shape_subagent_record), NULL, 0, true, offsetof(struct ar_shape_subagent_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_subagent_record_desc = { ar_shape_subagent_record_fields, 30, sizeof(struct ar_shape_subagent_record), NULL, 0, true, offsetof(struct ar_shape_subagent_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_job_summary_fields[] = {
 	{ "jobId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_job_summary, job_id), NULL, { 0, false },
@@ -2944,6 +2956,10 @@ static const struct ar_field_desc ar_ev_model_requested_fields[] = {
 	  "Whether a streamed answer is requested.", NULL },
 	{ "purpose", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_model_requested, purpose), NULL, { 0, false },
 	  "Purpose of the call: turn or compaction.", NULL },
+	{ "maxOutputTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_model_requested, max_output_tokens), NULL, { 0, false },
+	  "Most tokens of the answer that are asked for, when money is limited.", NULL },
+	{ "reserved", AR_F_JSON, false, false, false, 0, 64, offsetof(struct ar_ev_model_requested, reserved), NULL, { 0, false },
+	  "The most that the call can cost, which counts as used until its cost is recorded; absent when money is not limited, or the price not known.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_model_delta_fields[] = {
@@ -3946,6 +3962,8 @@ static const struct ar_field_desc ar_ev_subagent_spawned_fields[] = {
 	  "Agent definition that it was made from.", NULL },
 	{ "instructionsRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_subagent_spawned, instructions_ref), NULL, { 0, false },
 	  "Where the instructions of that definition are stored.", NULL },
+	{ "instructionsBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_subagent_spawned, instructions_bytes), NULL, { 0, false },
+	  "Size of these.", NULL },
 	{ "options", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_subagent_spawned, options), NULL, { 0, false },
 	  "Options that its turns run with: tools, mode, sandbox, model.", &ar_shape_turn_options_desc },
 	{ "budget", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_subagent_spawned, budget), NULL, { 0, false },
@@ -7585,7 +7603,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_MODEL_REQUESTED] = { AR_EV_MODEL_REQUESTED, "model.requested", "model",
 	  "A call to a model provider is about to go out.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_MODEL_REQUEST, 0, NULL,
-	  { ar_ev_model_requested_fields, 6, sizeof(struct ar_ev_model_requested), NULL, 0, false, 0, 0 } },
+	  { ar_ev_model_requested_fields, 8, sizeof(struct ar_ev_model_requested), NULL, 0, false, 0, 0 } },
 	[AR_EV_MODEL_DELTA] = { AR_EV_MODEL_DELTA, "model.delta", "model",
 	  "A piece of the answer arrived.",
 	  true, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_MODEL_REQUEST, 0, NULL,
@@ -7805,7 +7823,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_SUBAGENT_SPAWNED] = { AR_EV_SUBAGENT_SPAWNED, "subagent.spawned", "subagent",
 	  "A child agent got its own thread. Thread and turn of the envelope are the parent's.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_SUBAGENT | 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_subagent_spawned_fields, 17, sizeof(struct ar_ev_subagent_spawned), NULL, 0, false, 0, 0 } },
+	  { ar_ev_subagent_spawned_fields, 18, sizeof(struct ar_ev_subagent_spawned), NULL, 0, false, 0, 0 } },
 	[AR_EV_SUBAGENT_STATUS] = { AR_EV_SUBAGENT_STATUS, "subagent.status", "subagent",
 	  "The state of a child agent changed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_SUBAGENT, 0, NULL,

@@ -3357,6 +3357,10 @@ struct ar_shape_subagent_spent { /* subagent_spent */
 	struct ar_opt_int tokens; /* int? */
 	struct ar_opt_int tool_calls; /* int? */
 	struct ar_opt_int cost_nano; /* int? */
+	struct ar_opt_int reserved_nano; /* int? */
+	struct ar_opt_int child_tokens; /* int? */
+	struct ar_opt_int child_tool_calls; /* int? */
+	struct ar_opt_int child_cost_nano; /* int? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -3379,11 +3383,13 @@ struct ar_shape_subagent_record { /* subagent_record */
 	struct ar_str nickname; /* string? */
 	struct ar_str definition; /* string? */
 	struct ar_str instructions_ref; /* ref? */
+	struct ar_opt_int instructions_bytes; /* int? */
 	const struct ar_shape_isolation *isolation; /* object? */
 	const struct ar_shape_model_policy *model_policy; /* object? */
 	const struct ar_shape_turn_options *options; /* object? */
 	const struct ar_shape_turn_budget *budget; /* object? */
 	const struct ar_shape_subagent_spent *spent; /* object? */
+	struct ar_opt_int children; /* int? */
 	struct ar_str status; /* string */
 	struct ar_str status_reason; /* string? */
 	struct ar_str status_detail; /* string? */
@@ -4163,6 +4169,8 @@ struct ar_ev_model_requested { /* model.requested */
 	struct ar_str request_ref; /* ref or null */
 	struct ar_opt_bool streaming; /* bool? */
 	struct ar_str purpose; /* string? */
+	struct ar_opt_int max_output_tokens; /* int? */
+	struct ar_str reserved; /* json? */
 };
 
 struct ar_ev_model_delta { /* model.delta */
@@ -4742,6 +4750,7 @@ struct ar_ev_subagent_spawned { /* subagent.spawned */
 	struct ar_opt_int depth; /* int? */
 	struct ar_str definition; /* string? */
 	struct ar_str instructions_ref; /* ref? */
+	struct ar_opt_int instructions_bytes; /* int? */
 	const struct ar_shape_turn_options *options; /* object? */
 	const struct ar_shape_turn_budget *budget; /* object? */
 };

@@ -491,6 +491,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "budget.session_cost", AR_CONFIG_DECIMAL, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, budget.session_cost),
 	  "Most that one session may cost; empty sets no limit." },
+	{ "budget.max_output_tokens", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "8192", NULL, false, false, false, 256, 1000000, NULL, false, false,
+	  offsetof(struct ar_config, budget.max_output_tokens),
+	  "Most tokens of one answer while money is limited, unless the turn sets maxOutputTokens." },
 	{ "budget.warn_percent", AR_CONFIG_INT, AR_CONFIG_UNIT_PERCENT, "80", NULL, false, false, false, 1, 100, NULL, false, false,
 	  offsetof(struct ar_config, budget.warn_percent),
 	  "Percent of a budget at which a warning is recorded." },
@@ -513,7 +516,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 161;
+const size_t ar_config_key_count = 162;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

@@ -404,6 +404,7 @@ struct ar_config_budget {
 	int64_t turn_cost;
 	int64_t session_tokens;
 	int64_t session_cost;
+	int64_t max_output_tokens;
 	int64_t warn_percent;
 	int on_limit;
 };

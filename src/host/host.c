@@ -187,6 +187,7 @@ static void read_budget(const struct ar_config_budget *c, struct ar_budget_polic
 	ret->session[AR_QUOTA_TOKENS] = c->session_tokens;
 	ret->session[AR_QUOTA_COST] = c->session_cost > 0 ? c->session_cost : 0;
 	ret->turn_ms = c->turn_ms;
+	ret->output_tokens = c->max_output_tokens;
 	ret->warn_percent = c->warn_percent;
 	ret->is_asking = c->on_limit == AR_CONFIG_BUDGET_ON_LIMIT_ASK;
 }

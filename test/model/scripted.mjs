@@ -19,6 +19,7 @@
 //   [[dup]] every chunk twice          [[json]] one JSON object although "stream" was asked
 //   [[backwards N]] words are said from their end to their beginning, N characters at a time: what the runtime must not see before
 //   [[no-done]] [[no-finish]] [[no-usage]] leave that part out           [[lie-usage]] absurd token counts
+//   [[greedy]] tells the highest counts that can be: a token for each byte of what was sent, and all that the request allows (openai-chat)
 //   [[junk-after-done]] sends nonsense after the end mark and keeps the connection open
 //   [[limits]] headers about limits with the answer
 // How to go wrong:
@@ -55,12 +56,12 @@ export function directivesOf(text) {
 const words = (text) => text.match(/\S+\s*/g) ?? (text ? [text] : []);
 
 class Script {
-	constructor({ text: whole, toolResult, rounds, promptTokens }, n) {
+	constructor({ text: whole, toolResult, rounds, promptTokens, promptBytes, maxTokens }, n) {
 		const parts = whole.split('[[then]]');
 		const hasPart = parts.length > 1 && rounds < parts.length;
 		const text = hasPart ? parts[rounds] : whole;
 
-		Object.assign(this, { text, toolResult: hasPart && rounds > 0 ? undefined : toolResult, promptTokens, n });
+		Object.assign(this, { text, toolResult: hasPart && rounds > 0 ? undefined : toolResult, promptTokens, promptBytes, maxTokens, n });
 		this.isSummary = text.endsWith(SUMMARY_WANTED);
 		this.does = directivesOf(text);
 		if (this.isSummary) this.does = directivesOf(`[[${this.does.summary?.at(-1) ?? 'say Summary: they talked.'}]]`);
@@ -118,6 +119,7 @@ class Script {
 	}
 
 	usage() {
+		if (this.has('greedy')) return { input: this.promptBytes, output: this.maxTokens ?? 100000 };
 		return this.has('lie-usage') ? { input: -7, output: 9e15 } : { input: this.promptTokens, output: this.pieces().length };
 	}
 

@@ -16,6 +16,7 @@ function conversation(messages) {
 		text: messages.findLast((m) => m.role === 'user')?.text ?? '',
 		toolResult: last?.role === 'tool' ? last.text : undefined,
 		promptTokens: count(messages),
+		promptBytes: messages.reduce((n, m) => n + Buffer.byteLength(m.text), 0),
 	};
 }
 
@@ -45,7 +46,7 @@ export class OpenAiChat extends Wire {
 
 	static read(body) {
 		const messages = (body.messages ?? []).map((m) => ({ role: m.role, text: textOf(m.content) }));
-		return { ...conversation(messages), stream: body.stream, model: body.model };
+		return { ...conversation(messages), stream: body.stream, model: body.model, maxTokens: body.max_tokens };
 	}
 
 	chunk(choices, more) {

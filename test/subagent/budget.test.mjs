@@ -88,9 +88,9 @@ test('a tree of 50 children uses no more than its root may, whatever they ask fo
 });
 
 test('money and tool calls of a child are its own, and the session has a limit too', async () => {
-	const p = await parent({ options: { budget: { cost: '0.01', toolCalls: 3 }, tools: [LOOK] } });
-	await refused(w.rt, 'budget_exceeded', 'spawn_subagent', { ...p, objective: 'x', budget: { cost: '0.011' } });
-	const child = await spawn(p, '[[say x]]', { cost: '0.005', toolCalls: 2 });
+	const p = await parent({ options: { budget: { cost: '0.1', toolCalls: 3 }, maxOutputTokens: 500, tools: [LOOK] } });
+	await refused(w.rt, 'budget_exceeded', 'spawn_subagent', { ...p, objective: 'x', budget: { cost: '0.1' } }); // its own request is under way
+	const child = await spawn(p, '[[say x]]', { cost: '0.05', toolCalls: 2 });
 	await until(p.sessionId, child.subagentId, 'completed');
 	const { spent } = (await list(p.sessionId))[0];
 	const recorded = (await log(p.sessionId)).filter((e) => e.type === 'cost.recorded').reduce((n, e) => n + Math.round(e.payload.amount * 1e9), 0);

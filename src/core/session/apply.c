@@ -368,7 +368,8 @@ static enum ar_status turn_started(struct ar_session *s, const struct ar_event *
 	return ar_apply_move(&turn->status, AR_MACHINE_TURN, e, err);
 }
 
-static void drop_old_turns(struct ar_thread *t)
+/* Turns with children that may still use its budget stay. */
+static void drop_old_turns(const struct ar_session *s, struct ar_thread *t)
 {
 	size_t ended = 0;
 
@@ -376,7 +377,7 @@ static void drop_old_turns(struct ar_thread *t)
 		const struct ar_turn *turn = t->turns.at[i - 1];
 
 		if (ar_str_absent(turn->outcome) || !ar_str_absent(turn->report_to) ||
-		    ++ended <= AR_WINDOW_TURNS)
+		    ++ended <= AR_WINDOW_TURNS || ar_subagents_open_of_turn(s, turn))
 			continue;
 		if (turn->start.v > t->forgotten.v)
 			t->forgotten = turn->start;
@@ -401,7 +402,7 @@ static enum ar_status end_turn(struct ar_session *s, const struct ar_event *e, s
 	s->updated = e->time;
 	if (ar_apply_move(&turn->status, AR_MACHINE_TURN, e, err) != AR_OK)
 		return AR_E_CORRUPT;
-	drop_old_turns(t);
+	drop_old_turns(s, t);
 	return AR_OK;
 }
 

@@ -76,8 +76,10 @@ ar_apply_fn ar_apply_checkpoint_started, ar_apply_checkpoint_created, ar_apply_c
 ar_apply_fn ar_apply_subagent_spawned, ar_apply_subagent;
 /* What a turn of the thread used, if it is one of a child. */
 struct ar_subagent_use {
-	int64_t tokens, calls, cost;
+	int64_t tokens, calls, cost, reserved;
 };
+/* limits/apply_limits.c: a step reserves money, or (0) what it reserved is not needed any more. */
+void ar_apply_reserve(struct ar_session *s, struct ar_turn *turn, struct ar_step *step, int64_t amount);
 void ar_apply_subagent_spent(struct ar_session *s, struct ar_str thread, struct ar_subagent_use use);
 
 ar_apply_fn ar_apply_job_created, ar_apply_job_started, ar_apply_job_progress, ar_apply_job_item_started,

@@ -250,6 +250,11 @@ void ar_decide_rearm_calls(struct ar_decision *d, const struct ar_turn *turn); /
 void ar_decide_ask_model(struct ar_decision *d, struct ar_turn *turn, int64_t attempt);
 void ar_decide_ask_again(struct ar_decision *d, struct ar_turn *turn); /* after the answers to its calls */
 
+/* Sets the money of a call aside, and its options: with an answer that is shorter if needed. Held: it is
+ * not made. */
+enum ar_hold ar_decide_reserve(struct ar_decision *d, struct ar_turn *turn,
+			       const struct ar_shape_turn_options *options, int64_t input,
+			       struct ar_effect_model_call *call);
 /* One call as it goes out: its fact and its effect. */
 void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn,
 			  struct ar_effect_model_call *call);

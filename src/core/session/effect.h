@@ -55,6 +55,8 @@ struct ar_effect_model_call {
 	int64_t attempt;
 	struct ar_choice choice; /* the model */
 	struct ar_str options; /* JSON */
+	struct ar_opt_int max_output; /* tokens, as in options: set while money is limited */
+	int64_t reserved; /* money that it may cost at most, in billionths; 0: none is */
 	struct ar_str request_ref;
 	bool is_transcript; /* the messages after the first are told as one text, to be summarised */
 	const struct ar_context_entry *messages; /* the request, oldest first */

@@ -73,6 +73,7 @@ struct ar_budget_policy {
 	int64_t inactivity_ms; /* of a turn in which nothing happens, while it waits for nobody */
 	int64_t warn_percent; /* of a budget at which a warning is recorded */
 	int64_t repeats; /* of the same call with the same answer in a row that end a turn; 0: none do */
+	int64_t output_tokens; /* of one answer, while money is limited and the turn says nothing */
 	bool is_asking; /* a used-up budget is put to a person; otherwise it ends the turn */
 };
 

@@ -37,6 +37,7 @@ static const struct ar_field_desc step_fields[] = {
 	STR(ar_step, id),	STR(ar_step, purpose), STR(ar_step, model_request), STR(ar_step, status),
 	STR(ar_step, provider), STR(ar_step, model),   STR(ar_step, output_ref),    STR(ar_step, preview),
 	STR(ar_step, category), INT(ar_step, attempt), TIME(ar_step, started),	    TIME(ar_step, ended),
+	OPT(ar_step, reserved),
 };
 static const struct ar_field_desc hook_fields[] = {
 	INT(ar_hook_chain, point),
@@ -229,6 +230,8 @@ static const struct ar_field_desc call_fields[] = {
 static const struct ar_field_desc spent_fields[] = {
 	INT(ar_spent, requests),      INT(ar_spent, input_tokens), INT(ar_spent, output_tokens),
 	INT(ar_spent, cached_tokens), INT(ar_spent, cost),	   INT(ar_spent, unpriced),
+	OPT(ar_spent, reserved),      OPT(ar_spent, below[0]),	   OPT(ar_spent, below[1]),
+	OPT(ar_spent, below[2]),
 };
 static const struct ar_field_desc route_fields[] = {
 	STR(ar_route, mode),	  STR(ar_route, provider),   STR(ar_route, model),    TEXTS(ar_route, chain),
@@ -410,6 +413,7 @@ static const struct ar_field_desc checkpoint_fields[] = {
 };
 static const struct ar_field_desc subagent_fields[] = {
 	OBJECT(ar_subagent, record, subagent_record),
+	OPT_FLAG(ar_subagent, is_settled),
 };
 static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, id),

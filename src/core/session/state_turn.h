@@ -86,6 +86,8 @@ struct ar_step {
 	struct ar_str purpose; /* of the model call: turn, compaction */
 	struct ar_str provider, model, output_ref, preview, category;
 	int64_t attempt;
+	struct ar_opt_int
+		reserved; /* money that it may cost at most; absent: its cost is known, or needs no limit */
 	ar_usec started, ended;
 };
 
@@ -139,6 +141,9 @@ struct ar_spent {
 	int64_t requests, input_tokens, output_tokens, cached_tokens;
 	int64_t cost; /* billionths of the session's currency */
 	int64_t unpriced; /* requests whose cost nobody knows */
+	struct ar_opt_int
+		reserved; /* the most that requests under way, and those without a known cost, cost */
+	struct ar_opt_int below[AR_QUOTA_COUNT]; /* of a turn: what its closed children used, with theirs */
 };
 
 /* Which model answers a turn, as its routing facts say. */

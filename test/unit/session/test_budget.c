@@ -3,6 +3,9 @@
 #include "desk.h"
 #include "action/action.h"
 #include "limits/budget.h"
+#include "provider.h"
+
+#include <string.h>
 
 static void answer(struct desk *d, int64_t in, int64_t out, size_t calls)
 {
@@ -254,6 +257,140 @@ static void test_repetition_ends_a_turn(void **state)
 	assert_true(ar_str_is(desk_thread(d, 0)->last_category, "no_progress"));
 }
 
+/* ---- money ---- */
+
+#define CENT ((int64_t)10000000) /* billionths */
+
+static const struct ar_model_entry priced = { .name = AR_STR("priced"),
+					      .provider = AR_STR("stub"),
+					      .model = AR_STR("m"),
+					      .currency = AR_STR("USD"),
+					      .price = { 3000000000, 15000000000, -1, 4000000000 },
+					      .is_undeclared = true,
+					      .has_credentials = true };
+
+static struct desk *with_price(void **state)
+{
+	struct desk *d = *state;
+
+	d->policy.models = &priced;
+	d->policy.model_count = 1;
+	d->policy.budget.output_tokens = 1000;
+	return d;
+}
+
+static const struct ar_ev_model_requested *requested(struct desk *d)
+{
+	for (size_t i = 0; i < d->decision.event_count; i++) {
+		if (d->decision.events[i].type == AR_EV_MODEL_REQUESTED)
+			return d->decision.events[i].payload;
+	}
+	return NULL;
+}
+
+/* The price of what goes into a cache is the highest of those sent, and counts. */
+static void test_money_is_set_aside_until_the_cost_is_known(void **state)
+{
+	struct desk *d = with_price(state);
+	int64_t aside;
+
+	submit(d, "{\"budget\":{\"cost\":\"0.05\"}}");
+	assert_int_equal(requested(d)->max_output_tokens.v, 1000);
+	aside = desk_active(d)->spent.reserved.v;
+	assert_in_range(aside, 1000 * 15000 + 1024 * 4000, 1000 * 15000 + 1200 * 4000);
+	assert_int_equal(d->session.spent.reserved.v, aside);
+	answer(d, 1000, 1000, 1); /* and asks again at once */
+	assert_int_equal(desk_active(d)->spent.cost, 1000 * 3000 + 1000 * 15000);
+	assert_non_null(requested(d));
+	assert_true(desk_active(d)->spent.reserved.v > 0);
+	assert_true(d->session.spent.cost + d->session.spent.reserved.v <= 5 * CENT);
+}
+
+static void test_a_request_without_a_known_end_counts_in_full(void **state)
+{
+	struct desk *d = with_price(state);
+	int64_t aside;
+
+	d->policy.max_attempts = 5;
+	submit(d, "{\"budget\":{\"cost\":\"0.10\"}}");
+	aside = desk_active(d)->spent.reserved.v;
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = AR_MODEL_TIMEOUT,
+								    .category = AR_STR("timeout"),
+								    .message = AR_STR(""),
+								    .retryable = true }),
+			 AR_OK);
+	assert_int_equal(desk_active(d)->spent.reserved.v, aside);
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .due = desk_active(d)->id }),
+			 AR_OK);
+	assert_int_equal(desk_active(d)->spent.reserved.v, 2 * aside);
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = AR_MODEL_REJECTED,
+								    .category = AR_STR("overloaded"),
+								    .message = AR_STR(""),
+								    .http = 503,
+								    .retryable = true }),
+			 AR_OK);
+	assert_int_equal(desk_active(d)->spent.reserved.v, aside); /* who refuses does not charge */
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE, .due = desk_active(d)->id }),
+			 AR_OK);
+	assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = AR_MODEL_REJECTED,
+								    .category = AR_STR("overloaded"),
+								    .message = AR_STR(""),
+								    .http = 504,
+								    .retryable = true }),
+			 AR_OK);
+	assert_int_equal(desk_active(d)->spent.reserved.v, 2 * aside); /* a gateway gave up */
+	assert_int_equal(d->session.spent.reserved.v, 2 * aside);
+}
+
+/* Each lost request may have been charged: after two of them there is no room for another. */
+static void test_lost_requests_use_a_budget_up(void **state)
+{
+	struct desk *d = with_price(state);
+
+	d->policy.max_attempts = 5;
+	submit(d, "{\"budget\":{\"cost\":\"0.045\"}}");
+	for (int i = 0; i < 2; i++) {
+		assert_true(has(d, AR_EV_MODEL_REQUESTED));
+		assert_int_equal(desk_end_step(d, (struct ar_model_result){ .outcome = AR_MODEL_CUT,
+									    .category = AR_STR("network"),
+									    .message = AR_STR("cut"),
+									    .retryable = true }),
+				 AR_OK);
+		assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RETRY_DUE,
+							       .due = desk_active(d)->id }),
+				 AR_OK);
+	}
+	assert_false(has(d, AR_EV_MODEL_REQUESTED));
+	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
+	assert_int_equal(d->session.spent.cost, 0);
+}
+
+static void test_an_answer_is_shorter_or_a_person_is_asked(void **state)
+{
+	struct desk *d = with_price(state);
+
+	submit(d, "{\"budget\":{\"cost\":\"0.0125\"}}");
+	assert_in_range(requested(d)->max_output_tokens.v, 256, 999);
+	assert_true(desk_active(d)->spent.reserved.v <= 12500000);
+	answer(d, 1000, requested(d)->max_output_tokens.v, 1);
+	assert_false(has(d, AR_EV_MODEL_REQUESTED));
+	assert_true(has(d, AR_EV_QUOTA_BLOCKED));
+	assert_int_equal(question(d)->type, AR_ACTION_BUDGET_OVERRIDE);
+	assert_true(strstr(question(d)->prompt.p, "less left than the next request can cost") != NULL);
+	decide(d, "extend");
+	assert_true(has(d, AR_EV_MODEL_REQUESTED));
+	assert_true(d->session.spent.cost + d->session.spent.reserved.v <= 25000000);
+}
+
+/* One that the turn names may be below what is worth a request otherwise. */
+static void test_a_turn_may_want_less(void **state)
+{
+	struct desk *d = with_price(state);
+
+	submit(d, "{\"maxOutputTokens\":10,\"budget\":{\"cost\":\"0.01\"}}");
+	assert_int_equal(requested(d)->max_output_tokens.v, 10);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_asking, desk_close)
 
 int main(void)
@@ -268,6 +405,11 @@ int main(void)
 		TEST(test_silence_ends_a_turn_unless_somebody_is_waited_for),
 		TEST(test_repetition_is_counted_in_a_row),
 		TEST(test_repetition_ends_a_turn),
+		TEST(test_money_is_set_aside_until_the_cost_is_known),
+		TEST(test_a_request_without_a_known_end_counts_in_full),
+		TEST(test_lost_requests_use_a_budget_up),
+		TEST(test_an_answer_is_shorter_or_a_person_is_asked),
+		TEST(test_a_turn_may_want_less),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

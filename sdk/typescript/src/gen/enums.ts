@@ -738,7 +738,7 @@ export interface SubagentEnd {
   [extra: string]: unknown;
 }
 
-/** What a child agent used; its own children not counted. */
+/** What a child agent used; its children are counted when they are closed, and apart. */
 export interface SubagentSpent {
   /** Tokens, sent and received. */
   tokens?: number;
@@ -746,6 +746,14 @@ export interface SubagentSpent {
   toolCalls?: number;
   /** Money, in billionths. */
   costNano?: number;
+  /** Money, in billionths, that its model calls under way, and those whose cost nobody told, can have cost at most. */
+  reservedNano?: number;
+  /** Tokens of its closed children, with those of theirs. */
+  childTokens?: number;
+  /** Tool calls of its closed children, with those of theirs. */
+  childToolCalls?: number;
+  /** Money of its closed children, with that of theirs, in billionths. */
+  childCostNano?: number;
   [extra: string]: unknown;
 }
 
@@ -777,6 +785,8 @@ export interface SubagentRecord {
   definition?: string;
   /** Where the instructions of that definition are stored. */
   instructionsRef?: string;
+  /** Size of these. */
+  instructionsBytes?: number;
   /** Shared with the parent. */
   isolation?: Isolation;
   /** Models it may use. */
@@ -787,6 +797,8 @@ export interface SubagentRecord {
   budget?: TurnBudget;
   /** What it used. */
   spent?: SubagentSpent;
+  /** Children that it spawned. */
+  children?: number;
   /** Its status. */
   status: string;
   /** Why. */

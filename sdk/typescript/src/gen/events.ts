@@ -550,6 +550,10 @@ export interface ModelRequestedPayload {
   streaming?: boolean;
   /** Purpose of the call: turn or compaction. */
   purpose?: string;
+  /** Most tokens of the answer that are asked for, when money is limited. */
+  maxOutputTokens?: number;
+  /** The most that the call can cost, which counts as used until its cost is recorded; absent when money is not limited, or the price not known. */
+  reserved?: unknown;
   [extra: string]: unknown;
 }
 
@@ -1680,6 +1684,8 @@ export interface SubagentSpawnedPayload {
   definition?: string;
   /** Where the instructions of that definition are stored. */
   instructionsRef?: string;
+  /** Size of these. */
+  instructionsBytes?: number;
   /** Options that its turns run with: tools, mode, sandbox, model. */
   options?: TurnOptions;
   /** What it may use of the budget of its parent; absent: what that has left. */

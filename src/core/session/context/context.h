@@ -69,12 +69,20 @@ void ar_conversation_write_messages(struct ar_jw *j, const struct ar_context_ent
 				    size_t count);
 
 /* A manifest names what is new and the manifest before it, so a long conversation is not stored
- * again with every call. */
-struct ar_str ar_conversation_manifest(struct ar_conversation *c, const struct ar_turn *turn,
+ * again with every call. `options` are JSON. */
+struct ar_str ar_conversation_manifest(struct ar_conversation *c, struct ar_str options,
 				       const struct ar_selection *s, const struct ar_choice *choice);
 
 /* A manifest without one before it, that names all that is visible: what the next request continues. */
 struct ar_str ar_conversation_baseline(struct ar_conversation *c);
+
+/* ---- bound.c ---- */
+
+/* The most tokens of a text of so many bytes in so many parts, with what a provider adds; and those of the
+ * next request of the turn. */
+int64_t ar_context_most(int64_t bytes, size_t parts);
+int64_t ar_conversation_most(const struct ar_conversation *c, const struct ar_turn *turn,
+			     const struct ar_offers *offers, const struct ar_choice *choice);
 
 /* ---- resolve.c ---- */
 

@@ -77,6 +77,16 @@ static struct ar_str request_manifest(struct ar_decision *d, const struct ar_eff
 	return ar_decide_content(d, ar_decide_json_end(d));
 }
 
+/* The most tokens of the request, by what is told of each message. */
+static int64_t told_most(const struct ar_conversation *c, size_t first, size_t stays)
+{
+	int64_t bytes = (int64_t)sizeof(prompt) + (c->boundary ? c->boundary->bytes : 0);
+
+	for (size_t i = first; i < stays; i++)
+		bytes += ar_compact_smaller(ar_conversation_message(c, i)->bytes, AR_TOLD_BYTES);
+	return ar_context_most(bytes, stays - first + 2);
+}
+
 static void ask_for_summary(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt)
 {
 	struct ar_decision *d = c->d;
@@ -86,11 +96,11 @@ static void ask_for_summary(struct ar_conversation *c, struct ar_turn *turn, int
 	struct ar_shape_turn_options options = options_of(c, turn);
 	struct ar_effect_model_call ask = { .purpose = AR_PURPOSE_COMPACTION,
 					    .attempt = attempt,
-					    .options = ar_decide_options_json(d, &options),
 					    .messages = messages,
 					    .is_transcript = true };
 
-	if (ar_limits_route(d, turn, ar_conversation_bytes(c), &ask.choice) == AR_HELD)
+	if (ar_limits_route(d, turn, ar_conversation_bytes(c), &ask.choice) == AR_HELD ||
+	    ar_decide_reserve(d, turn, &options, told_most(c, first, stays), &ask) == AR_HELD)
 		return;
 	messages[ask.message_count++] =
 		(struct ar_context_entry){ .role = AR_CONTEXT_SYSTEM,

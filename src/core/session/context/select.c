@@ -199,7 +199,7 @@ int64_t ar_conversation_bytes(const struct ar_conversation *c)
 	return bytes;
 }
 
-struct ar_str ar_conversation_manifest(struct ar_conversation *c, const struct ar_turn *turn,
+struct ar_str ar_conversation_manifest(struct ar_conversation *c, struct ar_str options,
 				       const struct ar_selection *s, const struct ar_choice *choice)
 {
 	struct ar_jw j = ar_decide_json(c->d);
@@ -212,8 +212,7 @@ struct ar_str ar_conversation_manifest(struct ar_conversation *c, const struct a
 	ar_jw_mstr(&j, "instructionsRef", s->system[1]);
 	ar_jw_mstr(&j, "skillsRef", s->system[2]);
 	ar_jw_mstr(&j, "agentRef", s->system[3]);
-	ar_jw_key(&j, "options");
-	ar_struct_encode(&ar_shape_turn_options_desc, ar_turn_options(turn), AR_STR_NONE, &j);
+	ar_jw_mraw(&j, "options", options);
 	ar_jw_mint(&j, "omitted", c->thread->omitted + (int64_t)(ar_conversation_visible(c) + s->skipped));
 	ar_jw_key(&j, "append");
 	ar_conversation_write_messages(&j, s->entries + s->first_new, s->count - s->first_new);

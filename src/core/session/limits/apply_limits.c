@@ -137,6 +137,29 @@ static void spend(struct ar_spent *spent, const struct ar_ev_cost_recorded *p, i
 		spent->cost += amount;
 }
 
+static void add(struct ar_opt_int *sum, int64_t change)
+{
+	*sum = AR_OPT_INT(sum->v + change);
+}
+
+void ar_apply_reserve(struct ar_session *s, struct ar_turn *turn, struct ar_step *step, int64_t amount)
+{
+	int64_t change = amount - step->reserved.v;
+
+	if (change == 0)
+		return;
+	step->reserved = (struct ar_opt_int){ amount, amount > 0 };
+	add(&turn->spent.reserved, change);
+	add(&s->spent.reserved, change);
+	ar_apply_subagent_spent(s, turn->thread, (struct ar_subagent_use){ .reserved = change });
+}
+
+/* The step of a model call; NULL: it left the window. */
+static struct ar_step *step_of_request(const struct ar_turn *turn, struct ar_str request)
+{
+	return ar_vec_last_with(&turn->steps, offsetof(struct ar_step, model_request), request);
+}
+
 /* Amounts of another currency than the first one's cannot be added; they count as unknown. */
 static int64_t amount_of(struct ar_session *s, const struct ar_ev_cost_recorded *p)
 {
@@ -166,10 +189,13 @@ enum ar_status ar_apply_cost_recorded(struct ar_session *s, const struct ar_even
 	const struct ar_ev_cost_recorded *p = PAYLOAD(e, cost_recorded);
 	struct ar_thread *t;
 	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+	struct ar_step *step = turn ? step_of_request(turn, e->ids[AR_SCOPE_MODEL_REQUEST]) : NULL;
 	int64_t amount = amount_of(s, p);
 
 	if (!turn)
 		return ar_apply_unknown(err, e, "turn");
+	if (step && amount != AR_MONEY_UNKNOWN)
+		ar_apply_reserve(s, turn, step, 0);
 	spend(&turn->spent, p, amount);
 	ar_apply_subagent_spent(s, turn->thread,
 				(struct ar_subagent_use){ .tokens = p->input_tokens + p->output_tokens,

@@ -86,7 +86,8 @@ static int64_t used_of(const struct ar_decision *d, const struct ar_turn *turn, 
 
 	if (q->quota == AR_QUOTA_CALLS)
 		return held + turn->calls_started.v;
-	return held + (q->quota == AR_QUOTA_COST ? spent->cost : spent->input_tokens + spent->output_tokens);
+	return held + (q->quota == AR_QUOTA_COST ? spent->cost + spent->reserved.v
+						 : spent->input_tokens + spent->output_tokens);
 }
 
 /* The name of the budget of a turn, or of a session; NULL: there is none. */
@@ -176,11 +177,18 @@ static void say_blocked(struct ar_decision *d, struct ar_turn *turn, const struc
 
 /* ---- at the limit ---- */
 
+/* Money is set aside before it is used: what is left may be too little for the next request. */
+static const char *words_of(const struct ar_quota_name *q, int64_t used, int64_t limit)
+{
+	return q->quota == AR_QUOTA_COST && used < limit ? "has less left than the next request can cost"
+							 : "is used up";
+}
+
 static void stop(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q, const char *why)
 {
 	struct ar_str cited = is_of_task(d, turn, q) ? ar_task_cite(d, turn, "budget") : AR_STR("");
-	struct ar_str text =
-		ar_arena_fmt(d->arena, "the budget %s%.*s is used up%s", q->name, AR_STR_ARG(cited), why);
+	struct ar_str text = ar_arena_fmt(d->arena, "the budget %s%.*s %s%s", q->name, AR_STR_ARG(cited),
+					  words_of(q, used_of(d, turn, q), limit_of(d, turn, q)), why);
 
 	ar_decide_fail(d, turn,
 		       &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
@@ -197,18 +205,18 @@ static void ask_about_quota(struct ar_decision *d, struct ar_turn *turn, const s
 	int64_t used = used_of(d, turn, q), limit = limit_of(d, turn, q);
 
 	say_blocked(d, turn, q, action);
-	ar_decide_ask(
-		d, turn,
-		&(struct ar_ask){
-			.id = action,
-			.type = AR_ACTION_BUDGET_OVERRIDE,
-			.question = ar_str_from(q->name),
-			.prompt = ar_arena_fmt(d->arena,
-					       "The budget %s is used up: %g of %g. Extend it by %g, or stop "
-					       "the turn?",
-					       q->name, ar_quota_units(q->quota, used),
-					       ar_quota_units(q->quota, limit),
-					       ar_quota_units(q->quota, base_of(d, turn, q))) });
+	ar_decide_ask(d, turn,
+		      &(struct ar_ask){
+			      .id = action,
+			      .type = AR_ACTION_BUDGET_OVERRIDE,
+			      .question = ar_str_from(q->name),
+			      .prompt = ar_arena_fmt(d->arena,
+						     "The budget %s %s: %g of %g. Extend it by %g, or stop "
+						     "the turn?",
+						     q->name, words_of(q, used, limit),
+						     ar_quota_units(q->quota, used),
+						     ar_quota_units(q->quota, limit),
+						     ar_quota_units(q->quota, base_of(d, turn, q))) });
 }
 
 /* A question about a budget of this turn that nobody answered yet. */
@@ -235,13 +243,14 @@ static bool may_ask(struct ar_decision *d, const struct ar_turn *turn)
 static bool is_over(struct ar_decision *d, struct ar_turn *turn, const struct ar_quota_name *q,
 		    struct ar_spending next)
 {
-	int64_t limit = limit_of(d, turn, q), used = used_of(d, turn, q);
+	int64_t limit = limit_of(d, turn, q), used;
 
 	if (limit == 0)
 		return false;
+	used = used_of(d, turn, q);
 	if (q->quota == AR_QUOTA_CALLS)
 		return used + next.calls > limit;
-	return used >= limit || (q->quota == AR_QUOTA_TOKENS && used + next.tokens > limit);
+	return used >= limit || (q->quota == AR_QUOTA_TOKENS ? next.tokens : next.cost) > limit - used;
 }
 
 int64_t ar_budget_tokens_left(struct ar_decision *d, struct ar_turn *turn)
@@ -264,7 +273,7 @@ int64_t ar_budget_tokens_left(struct ar_decision *d, struct ar_turn *turn)
 static enum ar_hold claim_of_parent(struct ar_decision *d, struct ar_turn *turn, struct ar_spending next)
 {
 	const int64_t amounts[AR_QUOTA_COUNT] = {
-		[AR_QUOTA_TOKENS] = next.tokens, [AR_QUOTA_CALLS] = next.calls
+		[AR_QUOTA_TOKENS] = next.tokens, [AR_QUOTA_CALLS] = next.calls, [AR_QUOTA_COST] = next.cost
 	};
 
 	for (int q = 0; q < AR_QUOTA_COUNT; q++) {

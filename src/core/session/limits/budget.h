@@ -12,6 +12,7 @@ struct ar_action;
 struct ar_spending {
 	int64_t tokens; /* of a model request, estimated; 0: none is sent */
 	int64_t calls; /* tool calls */
+	int64_t cost; /* of a model request, the least that has to be left */
 };
 
 /* Before something is used. Held: what is left is too little, and a person is asked, or the turn

@@ -1,6 +1,7 @@
 /* Facts about model steps. Pure; see apply.c. */
 #include "apply.h"
 #include "context/context.h"
+#include "limits/money.h"
 
 void ar_apply_step(struct ar_session *s, struct ar_turn *turn, struct ar_step *step)
 {
@@ -22,6 +23,7 @@ enum ar_status ar_apply_model_requested(struct ar_session *s, const struct ar_ev
 	struct ar_thread *t;
 	struct ar_turn *turn = ar_apply_turn(s, e, &t);
 	struct ar_step *step;
+	int64_t reserved;
 
 	if (!turn)
 		return ar_apply_unknown(err, e, "turn");
@@ -35,6 +37,8 @@ enum ar_status ar_apply_model_requested(struct ar_session *s, const struct ar_ev
 	step->attempt = p->attempt;
 	step->started = e->time;
 	ar_apply_step(s, turn, step);
+	if (ar_money_parse(p->reserved, &reserved))
+		ar_apply_reserve(s, turn, step, reserved);
 	ar_apply_steers(s, t, turn);
 	ar_apply_forget_hooks(turn);
 	turn->open_step = step->id;
@@ -125,6 +129,12 @@ void ar_apply_incident(struct ar_session *s, const struct ar_event *e, struct ar
 		ar_vec_remove(&t->incidents, 0);
 }
 
+/* A provider that refuses does not charge. What was done behind a gateway that gave up is not known. */
+static bool is_free(const struct ar_ev_model_failed *p)
+{
+	return p->outcome == AR_MODEL_FAILED_OUTCOME_REJECTED && p->status.v != 502 && p->status.v != 504;
+}
+
 enum ar_status ar_apply_model_failed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_model_failed *p = PAYLOAD(e, model_failed);
@@ -138,6 +148,8 @@ enum ar_status ar_apply_model_failed(struct ar_session *s, const struct ar_event
 	step->status = AR_STR("failed");
 	step->category = ar_apply_keep(s, error.category);
 	step->output_ref = ar_apply_keep(s, p->output_ref);
+	if (is_free(p))
+		ar_apply_reserve(s, turn, step, 0);
 	if (!is_compaction(step) && ar_str_is(step->category, "context_length"))
 		turn->compaction.overflows = AR_OPT_INT(turn->compaction.overflows.v + 1);
 	ar_apply_incident(s, e, t, &error);

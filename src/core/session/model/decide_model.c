@@ -5,6 +5,8 @@
 #include "hook/hooks.h"
 #include "identity.h"
 #include "limits/limits.h"
+#include "limits/money.h"
+#include "limits/reserve.h"
 #include "provider.h"
 #include "quota/quota.h"
 #include "task/task.h"
@@ -45,17 +47,38 @@ void ar_decide_call_model(struct ar_decision *d, const struct ar_turn *turn,
 	ids.at[AR_SCOPE_STEP] = ar_decide_mint(d, "step", &d->counters.step);
 	ids.at[AR_SCOPE_MODEL_REQUEST] = ar_decide_mint(d, "mreq", &d->counters.request);
 	ar_decide_emit(d, AR_EV_MODEL_REQUESTED, &ids,
-		       &(struct ar_ev_model_requested){ .provider = call->choice.entry->provider,
-							.model = call->choice.name,
-							.attempt = call->attempt,
-							.request_ref = call->request_ref,
-							.streaming = AR_OPT_BOOL(true),
-							.purpose = ar_str_from(call->purpose) });
+		       &(struct ar_ev_model_requested){
+			       .provider = call->choice.entry->provider,
+			       .model = call->choice.name,
+			       .attempt = call->attempt,
+			       .request_ref = call->request_ref,
+			       .streaming = AR_OPT_BOOL(true),
+			       .purpose = ar_str_from(call->purpose),
+			       .max_output_tokens = call->max_output,
+			       .reserved = call->reserved > 0 ? ar_money_text(d->arena, call->reserved)
+							      : AR_STR_NONE });
 	call->thread = turn->thread;
 	call->turn = turn->id;
 	call->step = ids.at[AR_SCOPE_STEP];
 	call->model_request = ids.at[AR_SCOPE_MODEL_REQUEST];
 	ar_decide_effect(d, AR_EFFECT_MODEL_CALL)->model_call = *call;
+}
+
+enum ar_hold ar_decide_reserve(struct ar_decision *d, struct ar_turn *turn,
+			       const struct ar_shape_turn_options *options, int64_t input,
+			       struct ar_effect_model_call *call)
+{
+	struct ar_shape_turn_options sent = *options;
+	struct ar_reservation r = { .input = input, .output = options->max_output_tokens };
+
+	if (ar_money_reserve(d, turn, call->choice.entry, &r) == AR_HELD)
+		return AR_HELD;
+	if (r.amount > 0) {
+		call->reserved = r.amount;
+		call->max_output = sent.max_output_tokens = r.output;
+	}
+	call->options = ar_decide_options_json(d, &sent);
+	return AR_GO_ON;
 }
 
 static void ask_for_answer(struct ar_conversation *c, struct ar_turn *turn, int64_t attempt,
@@ -64,13 +87,15 @@ static void ask_for_answer(struct ar_conversation *c, struct ar_turn *turn, int6
 	struct ar_decision *d = c->d;
 	struct ar_selection s = ar_conversation_select(c);
 	struct ar_offers offers = ar_offers_of(d, turn);
-	struct ar_effect_model_call ask = { .purpose = "turn",
-					    .attempt = attempt,
-					    .choice = *choice,
-					    .options = ar_decide_options_json(d, ar_turn_options(turn)) };
+	struct ar_effect_model_call ask = { .purpose = "turn", .attempt = attempt, .choice = *choice };
 	struct ar_context_entry *messages =
 		ar_arena_room(d->arena, (s.count + AR_ARRAY_LEN(s.system)) * sizeof(*messages));
+	int64_t most = 0; /* tokens that are sent */
 
+	if (ar_money_is_limited(d, turn))
+		most = ar_conversation_most(c, turn, &offers, choice);
+	if (ar_decide_reserve(d, turn, ar_turn_options(turn), most, &ask) == AR_HELD)
+		return;
 	ar_conversation_resolve(c, turn, &s);
 	for (size_t i = 0; i < AR_ARRAY_LEN(s.system); i++) {
 		if (!ar_str_absent(s.system[i]))
@@ -88,7 +113,7 @@ static void ask_for_answer(struct ar_conversation *c, struct ar_turn *turn, int6
 	ask.tools = ar_offers_keep(d, &offers);
 	ask.tool_count = offers.count;
 	ask.messages = messages;
-	ask.request_ref = ar_conversation_manifest(c, turn, &s, choice);
+	ask.request_ref = ar_conversation_manifest(c, ask.options, &s, choice);
 	ar_decide_call_model(d, turn, &ask);
 }
 
@@ -394,7 +419,7 @@ enum ar_status ar_decide_retry_due(struct ar_decision *d, struct ar_error *err)
 
 	(void)err;
 	if (!turn || turn != ar_thread_active(t) || turn->is_interrupted || turn->is_lost ||
-	    !ar_str_absent(turn->open_step))
+	    !ar_str_absent(turn->open_step) || ar_turn_has_open_calls(turn))
 		return AR_OK;
 	ar_decide_ask_model(d, turn, turn->attempt + 1);
 	return AR_OK;

@@ -6,18 +6,31 @@
 
 /* ---- sums ---- */
 
+/* By itself, and by its closed children. */
 static int64_t spent_of(const struct ar_shape_subagent_record *r, enum ar_quota quota)
 {
-	if (!r->spent)
+	const struct ar_shape_subagent_spent *p = r->spent;
+
+	if (!p)
 		return 0;
 	if (quota == AR_QUOTA_CALLS)
-		return r->spent->tool_calls.v;
-	return quota == AR_QUOTA_COST ? r->spent->cost_nano.v : r->spent->tokens.v;
+		return p->tool_calls.v + p->child_tool_calls.v;
+	if (quota == AR_QUOTA_TOKENS)
+		return p->tokens.v + p->child_tokens.v;
+	return p->cost_nano.v + p->reserved_nano.v + p->child_cost_nano.v;
 }
 
 static int64_t limit_of(const struct ar_shape_subagent_record *r, enum ar_quota quota)
 {
 	return ar_budget_amount(r->budget, quota);
+}
+
+/* The child at this place; NULL: what it used is counted with its parents. */
+static const struct ar_shape_subagent_record *unsettled(const struct ar_session *s, size_t i)
+{
+	const struct ar_subagent *a = s->subagents.at[i];
+
+	return a->is_settled.v ? NULL : a->record;
 }
 
 static int64_t held_by(const struct ar_session *s, const struct ar_shape_subagent_record *r,
@@ -29,10 +42,12 @@ static int64_t total_of(const struct ar_session *s, const struct ar_shape_subage
 {
 	int64_t total = spent_of(r, quota);
 
+	if (r->children.set && r->children.v == 0)
+		return total;
 	for (size_t i = 0; i < s->subagents.count; i++) {
-		const struct ar_shape_subagent_record *child = ar_subagent_at(s, i);
+		const struct ar_shape_subagent_record *child = unsettled(s, i);
 
-		if (ar_str_eq(child->parent_id, r->subagent_id))
+		if (child && !ar_str_absent(child->parent_id) && ar_str_eq(child->parent_id, r->subagent_id))
 			total += held_by(s, child, quota);
 	}
 	return total;
@@ -49,22 +64,23 @@ static int64_t held_by(const struct ar_session *s, const struct ar_shape_subagen
 
 int64_t ar_subagents_held(const struct ar_session *s, const struct ar_turn *turn, enum ar_quota quota)
 {
-	int64_t held = 0;
+	int64_t held = turn->spent.below[quota].v;
 
 	for (size_t i = 0; i < s->subagents.count; i++) {
-		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i);
+		const struct ar_shape_subagent_record *r = unsettled(s, i);
 
-		if (ar_str_eq(r->parent_turn_id, turn->id))
+		if (r && ar_str_eq(r->parent_turn_id, turn->id))
 			held += held_by(s, r, quota);
 	}
 	return held;
 }
 
-/* The outermost of the children around the thread, itself included, that has a budget; NULL: none. */
-static const struct ar_shape_subagent_record *outermost(const struct ar_session *s, struct ar_str thread,
+/* The outermost of the child and those around it that has a budget; NULL: none. */
+static const struct ar_shape_subagent_record *outermost(const struct ar_session *s,
+							const struct ar_shape_subagent_record *r,
 							enum ar_quota quota)
 {
-	const struct ar_shape_subagent_record *r = ar_session_subagent_in(s, thread), *found = NULL;
+	const struct ar_shape_subagent_record *found = NULL;
 
 	for (; r; r = ar_str_absent(r->parent_id) ? NULL : ar_session_subagent(s, r->parent_id)) {
 		if (limit_of(r, quota) > 0)
@@ -76,13 +92,15 @@ static const struct ar_shape_subagent_record *outermost(const struct ar_session 
 int64_t ar_subagents_reserved(const struct ar_session *s, const struct ar_turn *turn, enum ar_quota quota)
 {
 	const struct ar_shape_subagent_record *own =
-		s->subagents.count ? outermost(s, turn->thread, quota) : NULL;
+		s->subagents.count ? outermost(s, ar_session_subagent_in(s, turn->thread), quota) : NULL;
 	int64_t reserved = 0;
 
 	for (size_t i = 0; i < s->subagents.count; i++) {
-		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i);
+		const struct ar_shape_subagent_record *r = unsettled(s, i);
 
-		if (r != own && outermost(s, r->child_thread_id, quota) == r)
+		if (!r || r == own || limit_of(r, quota) == 0 || ar_subagent_is_over(r))
+			continue; /* what it has not used is not set aside */
+		if (outermost(s, r, quota) == r)
 			reserved += held_by(s, r, quota) - total_of(s, r, quota);
 	}
 	return reserved;
@@ -96,12 +114,13 @@ static struct ar_str over_text(struct ar_decision *d, struct ar_str whose, enum 
 		[AR_QUOTA_TOKENS] = "tokens", [AR_QUOTA_CALLS] = "toolCalls", [AR_QUOTA_COST] = "cost"
 	};
 
-	return ar_arena_fmt(d->arena, "the budget of %.*s (%s) is used up", AR_STR_ARG(whose), words[quota]);
+	return ar_arena_fmt(d->arena, "the budget of %.*s (%s) is used up%s", AR_STR_ARG(whose), words[quota],
+			    quota == AR_QUOTA_COST ? ", or less is left than the next request can cost" : "");
 }
 
 static bool is_over(int64_t used, int64_t limit, int64_t next)
 {
-	return limit > 0 && (used >= limit || used + next > limit);
+	return limit > 0 && (used >= limit || next > limit - used);
 }
 
 struct ar_str ar_subagent_over_budget(struct ar_decision *d, const struct ar_turn *turn, enum ar_quota quota,
@@ -131,21 +150,43 @@ struct ar_str ar_subagent_over_budget(struct ar_decision *d, const struct ar_tur
 
 /* ---- setting aside ---- */
 
-/* What the turn, or the child that it is of, can set aside; INT64_MAX: there is no limit. */
-static int64_t available(struct ar_decision *d, const struct ar_turn *turn, enum ar_quota quota)
+/* Whose budget a turn uses: that of a child, or of a turn that is no child's. Both NULL: it is not known any
+ * more. */
+struct payer {
+	const struct ar_shape_subagent_record *child;
+	const struct ar_turn *turn;
+};
+
+static struct payer payer_of(const struct ar_session *s, const struct ar_turn *turn, enum ar_quota quota)
 {
-	const struct ar_session *s = d->session;
-	const struct ar_shape_subagent_record *r = ar_session_subagent_in(s, turn->thread);
+	const struct ar_shape_subagent_record *r =
+		s->subagents.count ? ar_session_subagent_in(s, turn->thread) : NULL;
 	struct ar_thread *t;
-	int64_t limit;
 
 	for (; r && turn; r = turn ? ar_session_subagent_in(s, turn->thread) : NULL) {
 		if (limit_of(r, quota) > 0)
-			return limit_of(r, quota) - total_of(s, r, quota);
+			return (struct payer){ .child = r };
 		turn = ar_session_turn(s, r->parent_turn_id, &t);
 	}
-	limit = turn ? ar_budget_limit(d, turn, quota) : 0;
-	return limit > 0 ? limit - ar_budget_used(d, turn, quota) : INT64_MAX;
+	return (struct payer){ .turn = turn };
+}
+
+int64_t ar_subagents_available(const struct ar_decision *d, const struct ar_turn *turn, enum ar_quota quota)
+{
+	struct payer p = payer_of(d->session, turn, quota);
+	int64_t limit = p.turn ? ar_budget_limit(d, p.turn, quota) : 0;
+
+	if (p.child)
+		return limit_of(p.child, quota) - total_of(d->session, p.child, quota);
+	return limit > 0 ? limit - ar_budget_used(d, p.turn, quota) : INT64_MAX;
+}
+
+bool ar_subagents_share(const struct ar_session *s, const struct ar_turn *a, const struct ar_turn *b,
+			enum ar_quota quota)
+{
+	struct payer p = payer_of(s, a, quota), q = payer_of(s, b, quota);
+
+	return p.child == q.child && p.turn == q.turn;
 }
 
 static enum ar_status check_amounts(struct ar_decision *d, const struct ar_turn *parent,
@@ -156,7 +197,7 @@ static enum ar_status check_amounts(struct ar_decision *d, const struct ar_turn 
 	};
 
 	for (int q = 0; q < AR_QUOTA_COUNT; q++) {
-		int64_t turn = available(d, parent, (enum ar_quota)q);
+		int64_t turn = ar_subagents_available(d, parent, (enum ar_quota)q);
 		int64_t session = ar_budget_session_left(d, parent, (enum ar_quota)q);
 		int64_t left = turn < session ? turn : session;
 

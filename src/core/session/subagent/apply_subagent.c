@@ -31,6 +31,18 @@ static void drop_old(struct ar_session *s)
 	}
 }
 
+static void count_child(struct ar_session *s, struct ar_str id)
+{
+	struct ar_subagent *a = ar_str_absent(id) ? NULL : find_by(s, id, false);
+	struct ar_shape_subagent_record r;
+
+	if (!a || !a->record->children.set)
+		return; /* of one from before they were counted it stays unknown */
+	r = *a->record;
+	r.children.v++;
+	keep_record(s, a, &r);
+}
+
 enum ar_status ar_apply_subagent_spawned(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_subagent_spawned *p = PAYLOAD(e, subagent_spawned);
@@ -48,10 +60,12 @@ enum ar_status ar_apply_subagent_spawned(struct ar_session *s, const struct ar_e
 					      .nickname = p->nickname,
 					      .definition = p->definition,
 					      .instructions_ref = p->instructions_ref,
+					      .instructions_bytes = p->instructions_bytes,
 					      .isolation = p->isolation,
 					      .model_policy = p->model_policy,
 					      .options = p->options,
 					      .budget = p->budget,
+					      .children = AR_OPT_INT(0),
 					      .status = p->status,
 					      .machine_state = AR_OPT_INT(AR_SUBAGENT_NONE),
 					      .created_at = e->time,
@@ -64,6 +78,7 @@ enum ar_status ar_apply_subagent_spawned(struct ar_session *s, const struct ar_e
 		return AR_E_CORRUPT;
 	keep_record(s, a, &r);
 	ar_vec_push(&s->arena, &s->subagents, a);
+	count_child(s, r.parent_id);
 	ar_apply_count(&s->counters.subagent.v, r.subagent_id);
 	s->counters.subagent.set = true;
 	drop_old(s);
@@ -120,6 +135,69 @@ static void take_in(struct ar_shape_subagent_record *r, const struct ar_event *e
 	}
 }
 
+/* ---- what is used ---- */
+
+static struct ar_opt_int sum(struct ar_opt_int a, int64_t b)
+{
+	return a.set || b != 0 ? AR_OPT_INT(a.v + b) : a;
+}
+
+/* All that a child and its closed children used, or may have. */
+static struct ar_subagent_use use_of(const struct ar_shape_subagent_record *r)
+{
+	const struct ar_shape_subagent_spent *p = r->spent;
+
+	if (!p)
+		return (struct ar_subagent_use){ 0 };
+	return (struct ar_subagent_use){ .tokens = p->tokens.v + p->child_tokens.v,
+					 .calls = p->tool_calls.v + p->child_tool_calls.v,
+					 .cost = p->cost_nano.v + p->reserved_nano.v + p->child_cost_nano.v };
+}
+
+static void count_below(struct ar_session *s, struct ar_subagent *a, const struct ar_subagent_use *use)
+{
+	static const struct ar_shape_subagent_spent nothing;
+	struct ar_shape_subagent_record r = *a->record;
+	struct ar_shape_subagent_spent spent = r.spent ? *r.spent : nothing;
+
+	spent.child_tokens = sum(spent.child_tokens, use->tokens);
+	spent.child_tool_calls = sum(spent.child_tool_calls, use->calls);
+	spent.child_cost_nano = sum(spent.child_cost_nano, use->cost);
+	r.spent = &spent;
+	keep_record(s, a, &r);
+}
+
+/* Counts what a closed child used with the turn that spawned it and with the child that this turn is of; a
+ * parent that was settled before passes it on. Depth is limited when children are spawned. */
+static void settle(struct ar_session *s, const struct ar_shape_subagent_record *r,
+		   const struct ar_subagent_use *use)
+{
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_session_turn(s, r->parent_turn_id, &t);
+	struct ar_subagent *parent = ar_str_absent(r->parent_id) ? NULL : find_by(s, r->parent_id, false);
+
+	if (turn) {
+		turn->spent.below[AR_QUOTA_TOKENS] = sum(turn->spent.below[AR_QUOTA_TOKENS], use->tokens);
+		turn->spent.below[AR_QUOTA_CALLS] = sum(turn->spent.below[AR_QUOTA_CALLS], use->calls);
+		turn->spent.below[AR_QUOTA_COST] = sum(turn->spent.below[AR_QUOTA_COST], use->cost);
+	}
+	if (!parent)
+		return;
+	count_below(s, parent, use);
+	if (parent->is_settled.v)
+		settle(s, parent->record, use);
+}
+
+static void settle_closed(struct ar_session *s, struct ar_subagent *a)
+{
+	const struct ar_subagent_use use = use_of(a->record);
+
+	if (a->is_settled.v || !ar_subagent_is_closed(a->record))
+		return;
+	a->is_settled = AR_OPT_BOOL(true);
+	settle(s, a->record, &use);
+}
+
 enum ar_status ar_apply_subagent(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	struct ar_subagent *a = find_by(s, e->ids[AR_SCOPE_SUBAGENT], false);
@@ -133,6 +211,7 @@ enum ar_status ar_apply_subagent(struct ar_session *s, const struct ar_event *e,
 	take_in(&r, e);
 	r.updated_at = e->time;
 	keep_record(s, a, &r);
+	settle_closed(s, a);
 	drop_old(s);
 	return AR_OK;
 }
@@ -151,6 +230,10 @@ void ar_apply_subagent_spent(struct ar_session *s, struct ar_str thread, struct 
 	spent.tokens = AR_OPT_INT(spent.tokens.v + use.tokens);
 	spent.tool_calls = AR_OPT_INT(spent.tool_calls.v + use.calls);
 	spent.cost_nano = AR_OPT_INT(spent.cost_nano.v + use.cost);
+	spent.reserved_nano = sum(spent.reserved_nano, use.reserved);
 	r.spent = &spent;
 	keep_record(s, a, &r);
+	use.cost += use.reserved;
+	if (a->is_settled.v)
+		settle(s, a->record, &use);
 }

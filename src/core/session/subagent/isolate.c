@@ -240,6 +240,7 @@ enum ar_status ar_subagent_isolate(struct ar_decision *d, const struct ar_spawn 
 			return AR_E_REFUSED;
 		ret->instructions = ar_str_absent(def.ref) ? def.text : AR_STR_NONE;
 		ret->instructions_ref = ar_str_absent(def.ref) ? ar_decide_ref(d, def.text) : def.ref;
+		ret->instructions_bytes = ar_str_absent(def.ref) ? (int64_t)def.text.len : def.bytes;
 	}
 	ret->options = inherited_options(asked);
 	ret->isolation.tool = ar_str_absent(in->tool) ? AR_STR("inherit") : in->tool;

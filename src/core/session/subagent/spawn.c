@@ -100,26 +100,27 @@ static void say_spawned(struct ar_decision *d, const struct ar_spawn_plan *plan,
 
 	ids.at[AR_SCOPE_TURN] = asked->turn->id;
 	ids.at[AR_SCOPE_SUBAGENT] = id;
-	ar_decide_emit(d, AR_EV_SUBAGENT_SPAWNED, &ids,
-		       &(struct ar_ev_subagent_spawned){
-			       .parent_session_id = d->session->id,
-			       .parent_thread_id = asked->thread->id,
-			       .parent_turn_id = asked->turn->id,
-			       .child_thread_id = thread,
-			       .role = ar_str_absent(asked->role) ? AR_STR("") : asked->role,
-			       .nickname = ar_str_absent(asked->nickname) ? AR_STR("") : asked->nickname,
-			       .isolation = &plan->isolation,
-			       .model_policy = &plan->model,
-			       .status = AR_STR("queued"),
-			       .parent_id = parent ? parent->subagent_id : AR_STR_NONE,
-			       .tool_call_id = asked->call,
-			       .task_id = plan->task ? plan->task->id : AR_STR_NONE,
-			       .depth = AR_OPT_INT(depth_of(d->session, asked->thread)),
-			       .definition =
-				       ar_str_empty(asked->definition) ? AR_STR_NONE : asked->definition,
-			       .instructions_ref = plan->instructions_ref,
-			       .options = &plan->options,
-			       .budget = asked->budget });
+	ar_decide_emit(
+		d, AR_EV_SUBAGENT_SPAWNED, &ids,
+		&(struct ar_ev_subagent_spawned){
+			.parent_session_id = d->session->id,
+			.parent_thread_id = asked->thread->id,
+			.parent_turn_id = asked->turn->id,
+			.child_thread_id = thread,
+			.role = ar_str_absent(asked->role) ? AR_STR("") : asked->role,
+			.nickname = ar_str_absent(asked->nickname) ? AR_STR("") : asked->nickname,
+			.isolation = &plan->isolation,
+			.model_policy = &plan->model,
+			.status = AR_STR("queued"),
+			.parent_id = parent ? parent->subagent_id : AR_STR_NONE,
+			.tool_call_id = asked->call,
+			.task_id = plan->task ? plan->task->id : AR_STR_NONE,
+			.depth = AR_OPT_INT(depth_of(d->session, asked->thread)),
+			.definition = ar_str_empty(asked->definition) ? AR_STR_NONE : asked->definition,
+			.instructions_ref = plan->instructions_ref,
+			.instructions_bytes = { plan->instructions_bytes, plan->instructions_bytes > 0 },
+			.options = &plan->options,
+			.budget = asked->budget });
 }
 
 /* Before the child runs: a reader of the task finds it. */

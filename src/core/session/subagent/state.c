@@ -52,6 +52,17 @@ bool ar_subagent_is_under(const struct ar_session *s, const struct ar_shape_suba
 	return false;
 }
 
+bool ar_subagents_open_of_turn(const struct ar_session *s, const struct ar_turn *turn)
+{
+	for (size_t i = 0; i < s->subagents.count; i++) {
+		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i);
+
+		if (!ar_subagent_is_closed(r) && ar_str_eq(r->parent_turn_id, turn->id))
+			return true;
+	}
+	return false;
+}
+
 size_t ar_session_open_subagents(const struct ar_session *s, struct ar_str task)
 {
 	size_t n = 0;

@@ -16,6 +16,7 @@
 
 struct ar_subagent {
 	const struct ar_shape_subagent_record *record;
+	struct ar_opt_bool is_settled; /* closed, and what it used is counted with its parents */
 };
 
 static inline const struct ar_shape_subagent_record *ar_subagent_at(const struct ar_session *s, size_t i)
@@ -35,6 +36,7 @@ bool ar_subagent_is_closing(const struct ar_shape_subagent_record *r);
 bool ar_subagent_is_over(const struct ar_shape_subagent_record *r); /* nothing of it runs or waits */
 bool ar_subagent_is_under(const struct ar_session *s, const struct ar_shape_subagent_record *r,
 			  struct ar_str ancestor); /* however deep */
+bool ar_subagents_open_of_turn(const struct ar_session *s, const struct ar_turn *turn); /* one not closed */
 size_t ar_session_open_subagents(const struct ar_session *s,
 				 struct ar_str task); /* not closed, of the task */
 
@@ -70,6 +72,7 @@ struct ar_spawn_plan {
 	struct ar_shape_turn_options options;
 	struct ar_str instructions,
 		instructions_ref; /* of its definition; the text only where it is to be stored */
+	int64_t instructions_bytes;
 	const struct ar_task *task; /* whose graph gets the edge; NULL: none */
 	struct ar_new_turn turn;
 };
@@ -139,6 +142,12 @@ void ar_subagents_close_task(struct ar_decision *d, const struct ar_task *task, 
 int64_t ar_subagents_held(const struct ar_session *s, const struct ar_turn *turn, enum ar_quota quota);
 int64_t ar_subagents_reserved(const struct ar_session *s, const struct ar_turn *turn,
 			      enum ar_quota quota); /* of the session's, by others than this turn */
+
+/* What the budget that the turn uses (its own, or that of a child or turn above it) has left; INT64_MAX:
+ * there is no limit. And whether two turns use the same one. */
+int64_t ar_subagents_available(const struct ar_decision *d, const struct ar_turn *turn, enum ar_quota quota);
+bool ar_subagents_share(const struct ar_session *s, const struct ar_turn *a, const struct ar_turn *b,
+			enum ar_quota quota);
 
 /* Whether `next` more is too much for a child, by its budget or by that of its parents; the words for it.
  * Absent: it is not. */

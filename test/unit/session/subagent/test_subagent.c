@@ -194,6 +194,61 @@ static void test_a_session_has_a_limit_too(void **state)
 	assert_int_equal(ar_subagents_reserved(&d->session, turn_of(d, 0), AR_QUOTA_TOKENS), 0);
 }
 
+/* More closed children than are kept: what they used stays counted, with the turn and, of those below it,
+ * with the child. */
+static void test_closed_children_stay_counted(void **state)
+{
+	struct desk *d = *state;
+	struct ar_cmd_spawn_subagent_in in;
+
+	d->policy.subagents_max = d->policy.subagents_running = 10;
+	d->policy.budget.turn[AR_QUOTA_TOKENS] = 1000000;
+	desk_submit(d, "a");
+	assert_int_equal(spawn(d), AR_OK);
+	in = parent_of(d);
+	in.thread_id = child(d, 0)->child_thread_id;
+	in.turn_id = turn_of(d, 0)->id;
+	assert_int_equal(desk_command(d, AR_CMD_SPAWN_SUBAGENT, &in), AR_OK);
+	assert_int_equal(child(d, 0)->children.v, 1);
+	answer(d, 1, 30);
+	assert_int_equal(close_child(d, 1), AR_OK);
+	assert_int_equal(child(d, 0)->spent->child_tokens.v, 30);
+	assert_int_equal(ar_subagents_held(&d->session, desk_active(d), AR_QUOTA_TOKENS), 30);
+	for (int i = 0; i < 510; i++) {
+		size_t last;
+
+		assert_int_equal(spawn(d), AR_OK);
+		last = d->session.subagents.count - 1;
+		answer(d, last, 7);
+		assert_int_equal(close_child(d, last), AR_OK);
+	}
+	assert_true(d->session.subagents.count <= 501);
+	assert_int_equal(ar_subagents_held(&d->session, desk_active(d), AR_QUOTA_TOKENS), 30 + 510 * 7);
+	answer(d, 0, 5);
+	assert_int_equal(ar_subagents_held(&d->session, desk_active(d), AR_QUOTA_TOKENS), 35 + 510 * 7);
+}
+
+/* A turn with a child that is not closed is not forgotten: the child uses its budget. */
+static void test_a_child_never_loses_the_budget_of_its_parent(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_model_result done = { .outcome = AR_MODEL_COMPLETED,
+					      .output_tokens = 1,
+					      .has_usage = true };
+
+	d->policy.subagents_max = d->policy.subagents_running = 10;
+	desk_submit_with(d, "a", "{\"budget\":{\"tokens\":100}}");
+	assert_int_equal(spawn(d), AR_OK);
+	assert_int_equal(desk_end_step(d, done), AR_OK);
+	for (int i = 0; i < 2 * AR_WINDOW_TURNS; i++) {
+		desk_submit_with(d, NULL, "{}");
+		assert_int_equal(desk_end_step(d, done), AR_OK);
+	}
+	answer(d, 0, 200);
+	assert_int_equal(send(d, 0), AR_OK);
+	expect_status(d, 0, "failed");
+}
+
 /* ---- the record ---- */
 
 static void test_a_snapshot_keeps_children(void **state)
@@ -227,9 +282,14 @@ static void test_a_snapshot_keeps_children(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_child_runs_after_it_is_on_record), TEST(test_limits),
-		TEST(test_a_closed_child_never_runs),	       TEST(test_budgets_are_set_aside),
-		TEST(test_a_session_has_a_limit_too),	       TEST(test_a_snapshot_keeps_children),
+		TEST(test_a_child_runs_after_it_is_on_record),
+		TEST(test_limits),
+		TEST(test_a_closed_child_never_runs),
+		TEST(test_budgets_are_set_aside),
+		TEST(test_closed_children_stay_counted),
+		TEST(test_a_child_never_loses_the_budget_of_its_parent),
+		TEST(test_a_session_has_a_limit_too),
+		TEST(test_a_snapshot_keeps_children),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
