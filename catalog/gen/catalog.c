@@ -66,6 +66,12 @@ static const char *const ar_schedule_run_trigger_names[] = { NULL, "time", "catc
 const struct ar_enum_desc ar_schedule_run_trigger_desc = { "schedule_run_trigger", ar_schedule_run_trigger_names, 4 };
 static const char *const ar_schedule_run_status_names[] = { NULL, "queued", "starting", "running", "completed", "failed", "cancelled", "refused", "missed" };
 const struct ar_enum_desc ar_schedule_run_status_desc = { "schedule_run_status", ar_schedule_run_status_names, 9 };
+static const char *const ar_session_files_status_names[] = { NULL, "preparing", "ready", "failed", "removing", "removed", "left" };
+const struct ar_enum_desc ar_session_files_status_desc = { "session_files_status", ar_session_files_status_names, 7 };
+static const char *const ar_session_files_apply_status_names[] = { NULL, "merging", "asked" };
+const struct ar_enum_desc ar_session_files_apply_status_desc = { "session_files_apply_status", ar_session_files_apply_status_names, 3 };
+static const char *const ar_session_files_choice_names[] = { NULL, "session", "workspace", "leave_out" };
+const struct ar_enum_desc ar_session_files_choice_desc = { "session_files_choice", ar_session_files_choice_names, 4 };
 static const char *const ar_trajectory_export_status_names[] = { NULL, "pending", "exported", "failed", "redacted", "not-supported" };
 const struct ar_enum_desc ar_trajectory_export_status_desc = { "trajectory_export_status", ar_trajectory_export_status_names, 6 };
 static const char *const ar_action_escalation_state_names[] = { NULL, "pending", "escalated" };
@@ -86,12 +92,6 @@ static const char *const ar_checkpoint_record_status_names[] = { NULL, "pending"
 const struct ar_enum_desc ar_checkpoint_record_status_desc = { "checkpoint_record_status", ar_checkpoint_record_status_names, 4 };
 static const char *const ar_file_change_change_names[] = { NULL, "added", "changed", "deleted" };
 const struct ar_enum_desc ar_file_change_change_desc = { "file_change_change", ar_file_change_change_names, 4 };
-static const char *const ar_session_files_status_names[] = { NULL, "preparing", "ready", "failed" };
-const struct ar_enum_desc ar_session_files_status_desc = { "session_files_status", ar_session_files_status_names, 4 };
-static const char *const ar_session_files_apply_status_names[] = { NULL, "merging", "asked" };
-const struct ar_enum_desc ar_session_files_apply_status_desc = { "session_files_apply_status", ar_session_files_apply_status_names, 3 };
-static const char *const ar_session_files_choice_names[] = { NULL, "session", "workspace", "leave_out" };
-const struct ar_enum_desc ar_session_files_choice_desc = { "session_files_choice", ar_session_files_choice_names, 4 };
 static const char *const ar_thread_started_reason_names[] = { NULL, "new", "branch", "delegate", "parallel" };
 const struct ar_enum_desc ar_thread_started_reason_desc = { "thread_started_reason", ar_thread_started_reason_names, 5 };
 static const char *const ar_turn_completed_status_names[] = { NULL, "completed" };
@@ -230,8 +230,8 @@ static const char *const ar_workspace_prepared_method_names[] = { NULL, "reflink
 const struct ar_enum_desc ar_workspace_prepared_method_desc = { "workspace_prepared_method", ar_workspace_prepared_method_names, 4 };
 static const char *const ar_workspace_applying_choice_names[] = { NULL, "session", "workspace", "leave_out" };
 const struct ar_enum_desc ar_workspace_applying_choice_desc = { "workspace_applying_choice", ar_workspace_applying_choice_names, 4 };
-static const char *const ar_workspace_failed_phase_names[] = { NULL, "prepare", "apply" };
-const struct ar_enum_desc ar_workspace_failed_phase_desc = { "workspace_failed_phase", ar_workspace_failed_phase_names, 3 };
+static const char *const ar_workspace_failed_phase_names[] = { NULL, "prepare", "apply", "remove" };
+const struct ar_enum_desc ar_workspace_failed_phase_desc = { "workspace_failed_phase", ar_workspace_failed_phase_names, 4 };
 static const char *const ar_turn_reported_result_names[] = { NULL, "accepted", "refused" };
 const struct ar_enum_desc ar_turn_reported_result_desc = { "turn_reported_result", ar_turn_reported_result_names, 3 };
 static const char *const ar_job_reported_result_names[] = { NULL, "accepted", "refused" };
@@ -1881,6 +1881,36 @@ static const struct ar_field_desc ar_shape_subagent_spent_fields[] = {
 };
 const struct ar_struct_desc ar_shape_subagent_spent_desc = { ar_shape_subagent_spent_fields, 7, sizeof(struct ar_shape_subagent_spent), NULL, 0, true, offsetof(struct ar_shape_subagent_spent, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_session_files_fields[] = {
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_session_files, status), &ar_session_files_status_desc, { 0, false },
+	  "Whether it can be worked in; of a child agent, whether it is gone, or could not be removed.", NULL },
+	{ "base", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_session_files, base), NULL, { 0, false },
+	  "State of the files that its changes are counted from.", NULL },
+	{ "checkpointId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_session_files, checkpoint_id), NULL, { 0, false },
+	  "The checkpoint of that state.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_session_files, turn_id), NULL, { 0, false },
+	  "The turn that it was prepared for.", NULL },
+	{ "message", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_session_files, message), NULL, { 0, false },
+	  "Why it could not be prepared.", NULL },
+	{ "applyId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_session_files, apply_id), NULL, { 0, false },
+	  "The merge into the workspace that is open.", NULL },
+	{ "applyStatus", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_session_files, apply_status), &ar_session_files_apply_status_desc, { 0, false },
+	  "Whether it runs, or waits for an answer.", NULL },
+	{ "actionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_session_files, action_id), NULL, { 0, false },
+	  "The question that it waits for.", NULL },
+	{ "choice", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_session_files, choice), &ar_session_files_choice_desc, { 0, false },
+	  "What becomes of its conflicts.", NULL },
+	{ "paths", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_session_files, paths), NULL, { 0, false },
+	  "The paths that it is limited to.", NULL },
+	{ "changed", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_session_files, changed), NULL, { 0, false },
+	  "Of a child agent: it may have changes that are neither merged nor discarded.", NULL },
+	{ "usedBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_session_files, used_bytes), NULL, { 0, false },
+	  "Of a child agent: space that the files take.", NULL },
+	{ "usedPartly", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_session_files, used_partly), NULL, { 0, false },
+	  "It is at least that.", NULL },
+};
+const struct ar_struct_desc ar_shape_session_files_desc = { ar_shape_session_files_fields, 13, sizeof(struct ar_shape_session_files), NULL, 0, true, offsetof(struct ar_shape_session_files, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_subagent_record_fields[] = {
 	{ "subagentId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_subagent_record, subagent_id), NULL, { 0, false },
 	  "The child.", NULL },
@@ -1942,8 +1972,12 @@ static const struct ar_field_desc ar_shape_subagent_record_fields[] = {
 	  "When it was spawned.", NULL },
 	{ "updatedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_record, updated_at), NULL, { 0, false },
 	  "When its status changed last.", NULL },
+	{ "folder", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, folder), NULL, { 0, false },
+	  "Folder that it has for itself; absent: it works in that of its parent.", &ar_shape_workspace_binding_desc },
+	{ "files", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_subagent_record, files), NULL, { 0, false },
+	  "How that folder stands; absent: it was not needed so far.", &ar_shape_session_files_desc },
 };
-const struct ar_struct_desc ar_shape_subagent_record_desc = { ar_shape_subagent_record_fields, 30, sizeof(struct ar_shape_subagent_record), NULL, 0, true, offsetof(struct ar_shape_subagent_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_subagent_record_desc = { ar_shape_subagent_record_fields, 32, sizeof(struct ar_shape_subagent_record), NULL, 0, true, offsetof(struct ar_shape_subagent_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_job_summary_fields[] = {
 	{ "jobId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_job_summary, job_id), NULL, { 0, false },
@@ -2352,30 +2386,6 @@ static const struct ar_field_desc ar_shape_worker_live_fields[] = {
 	  "Calls that it has.", NULL },
 };
 const struct ar_struct_desc ar_shape_worker_live_desc = { ar_shape_worker_live_fields, 6, sizeof(struct ar_shape_worker_live), NULL, 0, true, offsetof(struct ar_shape_worker_live, extra_), 0 };
-
-static const struct ar_field_desc ar_shape_session_files_fields[] = {
-	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_session_files, status), &ar_session_files_status_desc, { 0, false },
-	  "Whether it can be worked in.", NULL },
-	{ "base", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_session_files, base), NULL, { 0, false },
-	  "State of the files that its changes are counted from.", NULL },
-	{ "checkpointId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_session_files, checkpoint_id), NULL, { 0, false },
-	  "The checkpoint of that state.", NULL },
-	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_session_files, turn_id), NULL, { 0, false },
-	  "The turn that it was prepared for.", NULL },
-	{ "message", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_session_files, message), NULL, { 0, false },
-	  "Why it could not be prepared.", NULL },
-	{ "applyId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_session_files, apply_id), NULL, { 0, false },
-	  "The merge into the workspace that is open.", NULL },
-	{ "applyStatus", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_session_files, apply_status), &ar_session_files_apply_status_desc, { 0, false },
-	  "Whether it runs, or waits for an answer.", NULL },
-	{ "actionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_session_files, action_id), NULL, { 0, false },
-	  "The question that it waits for.", NULL },
-	{ "choice", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_session_files, choice), &ar_session_files_choice_desc, { 0, false },
-	  "What becomes of its conflicts.", NULL },
-	{ "paths", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_session_files, paths), NULL, { 0, false },
-	  "The paths that it is limited to.", NULL },
-};
-const struct ar_struct_desc ar_shape_session_files_desc = { ar_shape_session_files_fields, 10, sizeof(struct ar_shape_session_files), NULL, 0, true, offsetof(struct ar_shape_session_files, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_quota_row_fields[] = {
 	{ "quota", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_quota_row, quota), NULL, { 0, false },
@@ -4753,6 +4763,16 @@ static const struct ar_field_desc ar_ev_job_reported_fields[] = {
 	  "Error code of the refusal.", NULL },
 };
 
+static const struct ar_field_desc ar_ev_workspace_removing_fields[] = {
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_workspace_removing, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_workspace_removed_fields[] = {
+	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_ev_workspace_removed, workspace_id), NULL, { 0, false },
+	  "The workspace.", NULL },
+};
+
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, session_id), NULL, { 0, false },
 	  "Session to submit to; without it createPolicy makes one.", NULL },
@@ -7007,6 +7027,8 @@ static const struct ar_field_desc ar_cmd_remove_worker_out_fields[] = {
 static const struct ar_field_desc ar_cmd_diff_workspace_in_fields[] = {
 	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_diff_workspace_in, session_id), NULL, { 0, false },
 	  "The session.", NULL },
+	{ "subagentId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_diff_workspace_in, subagent_id), NULL, { 0, false },
+	  "A child agent of it that has a folder for itself; absent: the session.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_diff_workspace_out_fields[] = {
@@ -7025,6 +7047,8 @@ static const struct ar_field_desc ar_cmd_diff_workspace_out_fields[] = {
 static const struct ar_field_desc ar_cmd_apply_workspace_in_fields[] = {
 	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_apply_workspace_in, session_id), NULL, { 0, false },
 	  "The session.", NULL },
+	{ "subagentId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_apply_workspace_in, subagent_id), NULL, { 0, false },
+	  "A child agent of it that has a folder for itself; absent: the session.", NULL },
 	{ "paths", AR_F_TEXTS, false, false, false, 0, 65536, offsetof(struct ar_cmd_apply_workspace_in, paths), NULL, { 0, false },
 	  "Only these files, and what is in these folders.", NULL },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_apply_workspace_in, reason), NULL, { 0, false },
@@ -7043,6 +7067,8 @@ static const struct ar_field_desc ar_cmd_apply_workspace_out_fields[] = {
 static const struct ar_field_desc ar_cmd_discard_workspace_in_fields[] = {
 	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_discard_workspace_in, session_id), NULL, { 0, false },
 	  "The session.", NULL },
+	{ "subagentId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_discard_workspace_in, subagent_id), NULL, { 0, false },
+	  "A child agent of it that has a folder for itself; absent: the session.", NULL },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_discard_workspace_in, reason), NULL, { 0, false },
 	  "Why.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_discard_workspace_in, idempotency_key), NULL, { 0, false },
@@ -7989,7 +8015,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_workspace_archived_fields, 2, sizeof(struct ar_ev_workspace_archived), NULL, 0, false, 0, 0 } },
 	[AR_EV_WORKSPACE_BOUND] = { AR_EV_WORKSPACE_BOUND, "workspace.bound", "workspace",
-	  "A session has a workspace; after session.created.",
+	  "A session has a workspace; after session.created. With a subagentId: a child agent has a folder of its own.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_workspace_bound_fields, 1, sizeof(struct ar_ev_workspace_bound), NULL, 0, false, 0, 0 } },
 	[AR_EV_WORKSPACE_INSPECTED] = { AR_EV_WORKSPACE_INSPECTED, "workspace.inspected", "workspace",
@@ -8061,7 +8087,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_workspace_conflicted_fields, 4, sizeof(struct ar_ev_workspace_conflicted), NULL, 0, false, 0, 0 } },
 	[AR_EV_WORKSPACE_FAILED] = { AR_EV_WORKSPACE_FAILED, "workspace.failed", "workspace",
-	  "The folder of a session could not be prepared, or its changes not be applied.",
+	  "The folder of a session or a child agent could not be prepared, its changes not be applied, or it could not be removed.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_workspace_failed_fields, 4, sizeof(struct ar_ev_workspace_failed), NULL, 0, false, 0, 0 } },
 	[AR_EV_TURN_REPORTED] = { AR_EV_TURN_REPORTED, "turn.reported", "turn",
@@ -8112,6 +8138,14 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "The schedule that started a job knows how it ended, or does not want to know.",
 	  false, AR_CLASS_EXTENDED, 1u << AR_SCOPE_JOB, 0, NULL,
 	  { ar_ev_job_reported_fields, 3, sizeof(struct ar_ev_job_reported), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_REMOVING] = { AR_EV_WORKSPACE_REMOVING, "workspace.removing", "workspace",
+	  "A child agent is closed and nothing in its folder is wanted any more: the folder is about to be removed.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_removing_fields, 1, sizeof(struct ar_ev_workspace_removing), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_REMOVED] = { AR_EV_WORKSPACE_REMOVED, "workspace.removed", "workspace",
+	  "The folder of a child agent is gone.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_removed_fields, 1, sizeof(struct ar_ev_workspace_removed), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
@@ -8306,7 +8340,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_spawn_subagent_in, idempotency_key) }, { "subagentId", offsetof(struct ar_cmd_spawn_subagent_in, subagent_id) } }, "subagentId",
 	  (const uint16_t[]){ AR_ERR_PARENT_NOT_FOUND, AR_ERR_PARENT_CANCELLING, AR_ERR_DEPTH_LIMIT, AR_ERR_FANOUT_LIMIT, AR_ERR_BUDGET_EXCEEDED, AR_ERR_ISOLATION_UNSUPPORTED, AR_ERR_POLICY_DENIED, AR_ERR_ID_CONFLICT, AR_ERR_TASK_NOT_FOUND }, 9,
-	  (const uint16_t[]){ AR_EV_THREAD_STARTED, AR_EV_SUBAGENT_SPAWNED, AR_EV_TASK_DELEGATED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_SUBAGENT_INPUT }, 5, 200, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_EV_THREAD_STARTED, AR_EV_SUBAGENT_SPAWNED, AR_EV_WORKSPACE_BOUND, AR_EV_TASK_DELEGATED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_SUBAGENT_INPUT }, 6, 200, NULL, "spec+contract" },
 	[AR_CMD_SEND_SUBAGENT_INPUT] = { AR_CMD_SEND_SUBAGENT_INPUT, "send_subagent_input",
 	  "Send input to a child agent.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_send_subagent_input_in_fields, 4, sizeof(struct ar_cmd_send_subagent_input_in), NULL, 0, false, 0, 0 },
@@ -8338,7 +8372,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { AR_TARGET_SUBAGENT, 1, { offsetof(struct ar_cmd_close_subagent_in, subagent_id) }, AR_ERR_SUBAGENT_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_close_subagent_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SUBAGENT_NOT_FOUND }, 1,
-	  (const uint16_t[]){ AR_EV_TURN_FAILED, AR_EV_PROCESS_TERMINATED, AR_EV_SUBAGENT_CLOSED }, 3, 200, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_EV_TURN_FAILED, AR_EV_PROCESS_TERMINATED, AR_EV_SUBAGENT_CLOSED, AR_EV_WORKSPACE_REMOVING }, 4, 200, NULL, "spec+contract" },
 	[AR_CMD_EXPORT_EVIDENCE] = { AR_CMD_EXPORT_EVIDENCE, "export_evidence",
 	  "Pack the facts of a scope as evidence.",
 	  true, false, true, 1u << 1, "submit", { ar_cmd_export_evidence_in_fields, 9, sizeof(struct ar_cmd_export_evidence_in), ar_cmd_export_evidence_in_oneofs, 1, false, 0, 0 },
@@ -8852,29 +8886,29 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_WORKER_NOT_FOUND, AR_ERR_STORAGE_UNAVAILABLE }, 2,
 	  (const uint16_t[]){ AR_EV_WORKER_REMOVED, AR_EV_ACCESS_CHANGED }, 2, 200, NULL, "extension (the standard has no verb for workers)" },
 	[AR_CMD_DIFF_WORKSPACE] = { AR_CMD_DIFF_WORKSPACE, "diff_workspace",
-	  "Show what a session changed in the folder that it has for itself.",
-	  false, true, false, 1u << 0, "read", { ar_cmd_diff_workspace_in_fields, 1, sizeof(struct ar_cmd_diff_workspace_in), NULL, 0, false, 0, 0 },
+	  "Show what a session, or a child agent of it, changed in the folder that it has for itself.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_diff_workspace_in_fields, 2, sizeof(struct ar_cmd_diff_workspace_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_diff_workspace_out_fields, 5, sizeof(struct ar_cmd_diff_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_WORKSPACE_SHARED, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE, AR_ERR_TIMEOUT }, 5,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_SUBAGENT_NOT_FOUND, AR_ERR_WORKSPACE_SHARED, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE, AR_ERR_TIMEOUT }, 6,
 	  NULL, 0, 200, NULL, "extension (sessions of one workspace do not see each other's changes)" },
 	[AR_CMD_APPLY_WORKSPACE] = { AR_CMD_APPLY_WORKSPACE, "apply_workspace",
-	  "Merge what a session changed in its own folder into the workspace, all of it or nothing. The end is a fact: workspace.applied, workspace.conflicted with a question, or workspace.failed.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_apply_workspace_in_fields, 4, sizeof(struct ar_cmd_apply_workspace_in), NULL, 0, false, 0, 0 },
+	  "Merge what a session changed in its own folder into the workspace, all of it or nothing. What a child agent changed goes into the folder of its parent. The end is a fact: workspace.applied, workspace.conflicted with a question, or workspace.failed.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_apply_workspace_in_fields, 5, sizeof(struct ar_cmd_apply_workspace_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_apply_workspace_out_fields, 2, sizeof(struct ar_cmd_apply_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_SESSION, 1, { offsetof(struct ar_cmd_apply_workspace_in, session_id) }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_apply_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_WORKSPACE_SHARED, AR_ERR_ACTIVE_TURN, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE, AR_ERR_INVALID_INPUT }, 6,
-	  (const uint16_t[]){ AR_EV_WORKSPACE_APPLYING, AR_EV_WORKSPACE_APPLIED, AR_EV_WORKSPACE_CONFLICTED, AR_EV_WORKSPACE_FAILED, AR_EV_ACTION_REQUIRED }, 5, 202, NULL, "extension (sessions of one workspace do not see each other's changes)" },
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_SUBAGENT_NOT_FOUND, AR_ERR_WORKSPACE_SHARED, AR_ERR_ACTIVE_TURN, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE, AR_ERR_INVALID_INPUT }, 7,
+	  (const uint16_t[]){ AR_EV_WORKSPACE_APPLYING, AR_EV_WORKSPACE_APPLIED, AR_EV_WORKSPACE_CONFLICTED, AR_EV_WORKSPACE_FAILED, AR_EV_ACTION_REQUIRED, AR_EV_WORKSPACE_REMOVING, AR_EV_WORKSPACE_REMOVED }, 7, 202, NULL, "extension (sessions of one workspace do not see each other's changes)" },
 	[AR_CMD_DISCARD_WORKSPACE] = { AR_CMD_DISCARD_WORKSPACE, "discard_workspace",
 	  "Make the folder that a session has for itself as it was before its changes. The state before is kept as a checkpoint. The end is a fact: checkpoint.restored or checkpoint.failed.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_discard_workspace_in_fields, 3, sizeof(struct ar_cmd_discard_workspace_in), NULL, 0, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_discard_workspace_in_fields, 4, sizeof(struct ar_cmd_discard_workspace_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_discard_workspace_out_fields, 3, sizeof(struct ar_cmd_discard_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_SESSION, 1, { offsetof(struct ar_cmd_discard_workspace_in, session_id) }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_discard_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_WORKSPACE_SHARED, AR_ERR_ACTIVE_TURN, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE }, 5,
-	  (const uint16_t[]){ AR_EV_CHECKPOINT_RESTORING, AR_EV_CHECKPOINT_RESTORED, AR_EV_CHECKPOINT_FAILED }, 3, 202, NULL, "extension (sessions of one workspace do not see each other's changes)" },
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_SUBAGENT_NOT_FOUND, AR_ERR_WORKSPACE_SHARED, AR_ERR_ACTIVE_TURN, AR_ERR_CONFLICT, AR_ERR_UNAVAILABLE }, 6,
+	  (const uint16_t[]){ AR_EV_CHECKPOINT_RESTORING, AR_EV_CHECKPOINT_RESTORED, AR_EV_CHECKPOINT_FAILED, AR_EV_WORKSPACE_REMOVING, AR_EV_WORKSPACE_REMOVED }, 5, 202, NULL, "extension (sessions of one workspace do not see each other's changes)" },
 	[AR_CMD_GET_QUOTA] = { AR_CMD_GET_QUOTA, "get_quota",
 	  "Read the quotas of the caller's tenant and how much of each is used.",
 	  false, true, false, 1u << 0, "read", { ar_cmd_get_quota_in_fields, 0, sizeof(struct ar_cmd_get_quota_in), NULL, 0, false, 0, 0 },
@@ -9481,6 +9515,8 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_WORKSPACE_INSPECTED,
 	AR_EV_WORKSPACE_PREPARED,
 	AR_EV_WORKSPACE_PREPARING,
+	AR_EV_WORKSPACE_REMOVED,
+	AR_EV_WORKSPACE_REMOVING,
 	AR_EV_WORKSPACE_UPDATED,
 };
 

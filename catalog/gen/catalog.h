@@ -174,6 +174,8 @@ enum ar_event_type {
 	AR_EV_WEBHOOK_REDELIVERING = 161,
 	AR_EV_WEBHOOK_REDELIVERED = 162,
 	AR_EV_JOB_REPORTED = 163,
+	AR_EV_WORKSPACE_REMOVING = 164,
+	AR_EV_WORKSPACE_REMOVED = 165,
 	AR_EV_COUNT,
 };
 
@@ -923,6 +925,26 @@ enum ar_schedule_run_status {
 	AR_SCHEDULE_RUN_STATUS_MISSED = 8,
 };
 
+enum ar_session_files_status {
+	AR_SESSION_FILES_STATUS_PREPARING = 1,
+	AR_SESSION_FILES_STATUS_READY = 2,
+	AR_SESSION_FILES_STATUS_FAILED = 3,
+	AR_SESSION_FILES_STATUS_REMOVING = 4,
+	AR_SESSION_FILES_STATUS_REMOVED = 5,
+	AR_SESSION_FILES_STATUS_LEFT = 6,
+};
+
+enum ar_session_files_apply_status {
+	AR_SESSION_FILES_APPLY_STATUS_MERGING = 1,
+	AR_SESSION_FILES_APPLY_STATUS_ASKED = 2,
+};
+
+enum ar_session_files_choice {
+	AR_SESSION_FILES_CHOICE_SESSION = 1,
+	AR_SESSION_FILES_CHOICE_WORKSPACE = 2,
+	AR_SESSION_FILES_CHOICE_LEAVE_OUT = 3,
+};
+
 enum ar_trajectory_export_status {
 	AR_TRAJECTORY_EXPORT_STATUS_PENDING = 1,
 	AR_TRAJECTORY_EXPORT_STATUS_EXPORTED = 2,
@@ -985,23 +1007,6 @@ enum ar_file_change_change {
 	AR_FILE_CHANGE_CHANGE_ADDED = 1,
 	AR_FILE_CHANGE_CHANGE_CHANGED = 2,
 	AR_FILE_CHANGE_CHANGE_DELETED = 3,
-};
-
-enum ar_session_files_status {
-	AR_SESSION_FILES_STATUS_PREPARING = 1,
-	AR_SESSION_FILES_STATUS_READY = 2,
-	AR_SESSION_FILES_STATUS_FAILED = 3,
-};
-
-enum ar_session_files_apply_status {
-	AR_SESSION_FILES_APPLY_STATUS_MERGING = 1,
-	AR_SESSION_FILES_APPLY_STATUS_ASKED = 2,
-};
-
-enum ar_session_files_choice {
-	AR_SESSION_FILES_CHOICE_SESSION = 1,
-	AR_SESSION_FILES_CHOICE_WORKSPACE = 2,
-	AR_SESSION_FILES_CHOICE_LEAVE_OUT = 3,
 };
 
 enum ar_thread_started_reason {
@@ -1487,6 +1492,7 @@ enum ar_workspace_applying_choice {
 enum ar_workspace_failed_phase {
 	AR_WORKSPACE_FAILED_PHASE_PREPARE = 1,
 	AR_WORKSPACE_FAILED_PHASE_APPLY = 2,
+	AR_WORKSPACE_FAILED_PHASE_REMOVE = 3,
 };
 
 enum ar_turn_reported_result {
@@ -3369,6 +3375,28 @@ struct ar_shape_subagent_spent_list {
 	size_t count;
 };
 
+struct ar_shape_session_files { /* session_files */
+	int status; /* enum */
+	struct ar_str base; /* string? */
+	struct ar_str checkpoint_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str message; /* string? */
+	struct ar_str apply_id; /* string? */
+	int apply_status; /* enum? */
+	struct ar_str action_id; /* string? */
+	int choice; /* enum? */
+	struct ar_texts paths; /* array? */
+	struct ar_opt_bool changed; /* bool? */
+	struct ar_opt_int used_bytes; /* int? */
+	struct ar_opt_bool used_partly; /* bool? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_session_files_list {
+	const struct ar_shape_session_files *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_subagent_record { /* subagent_record */
 	struct ar_str subagent_id; /* string */
 	struct ar_str parent_session_id; /* string? */
@@ -3400,6 +3428,8 @@ struct ar_shape_subagent_record { /* subagent_record */
 	const struct ar_shape_failure *error; /* object? */
 	ar_usec created_at; /* time? */
 	ar_usec updated_at; /* time? */
+	const struct ar_shape_workspace_binding *folder; /* object? */
+	const struct ar_shape_session_files *files; /* object? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -3749,25 +3779,6 @@ struct ar_shape_worker_live { /* worker_live */
 
 struct ar_shape_worker_live_list {
 	const struct ar_shape_worker_live *at; /* NULL: absent */
-	size_t count;
-};
-
-struct ar_shape_session_files { /* session_files */
-	int status; /* enum */
-	struct ar_str base; /* string? */
-	struct ar_str checkpoint_id; /* string? */
-	struct ar_str turn_id; /* string? */
-	struct ar_str message; /* string? */
-	struct ar_str apply_id; /* string? */
-	int apply_status; /* enum? */
-	struct ar_str action_id; /* string? */
-	int choice; /* enum? */
-	struct ar_texts paths; /* array? */
-	struct ar_str extra_; /* other members: "k":v,... */
-};
-
-struct ar_shape_session_files_list {
-	const struct ar_shape_session_files *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -5253,6 +5264,14 @@ struct ar_ev_job_reported { /* job.reported */
 	struct ar_str code; /* string? */
 };
 
+struct ar_ev_workspace_removing { /* workspace.removing */
+	struct ar_str workspace_id; /* string */
+};
+
+struct ar_ev_workspace_removed { /* workspace.removed */
+	struct ar_str workspace_id; /* string */
+};
+
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	struct ar_str session_id; /* string? */
 	const struct ar_shape_create_policy *create_policy; /* object? */
@@ -6645,6 +6664,7 @@ struct ar_cmd_remove_worker_out { /* remove_worker, result */
 
 struct ar_cmd_diff_workspace_in { /* diff_workspace, input */
 	struct ar_str session_id; /* string */
+	struct ar_str subagent_id; /* string? */
 };
 
 struct ar_cmd_diff_workspace_out { /* diff_workspace, result */
@@ -6657,6 +6677,7 @@ struct ar_cmd_diff_workspace_out { /* diff_workspace, result */
 
 struct ar_cmd_apply_workspace_in { /* apply_workspace, input */
 	struct ar_str session_id; /* string */
+	struct ar_str subagent_id; /* string? */
 	struct ar_texts paths; /* array? */
 	struct ar_str reason; /* string? */
 	struct ar_str idempotency_key; /* string? */
@@ -6669,6 +6690,7 @@ struct ar_cmd_apply_workspace_out { /* apply_workspace, result */
 
 struct ar_cmd_discard_workspace_in { /* discard_workspace, input */
 	struct ar_str session_id; /* string */
+	struct ar_str subagent_id; /* string? */
 	struct ar_str reason; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
@@ -6850,6 +6872,9 @@ extern const struct ar_enum_desc ar_worker_record_status_desc;
 extern const struct ar_enum_desc ar_schedule_record_status_desc;
 extern const struct ar_enum_desc ar_schedule_run_trigger_desc;
 extern const struct ar_enum_desc ar_schedule_run_status_desc;
+extern const struct ar_enum_desc ar_session_files_status_desc;
+extern const struct ar_enum_desc ar_session_files_apply_status_desc;
+extern const struct ar_enum_desc ar_session_files_choice_desc;
 extern const struct ar_enum_desc ar_trajectory_export_status_desc;
 extern const struct ar_enum_desc ar_action_escalation_state_desc;
 extern const struct ar_enum_desc ar_action_record_status_desc;
@@ -6860,9 +6885,6 @@ extern const struct ar_enum_desc ar_artifact_record_state_desc;
 extern const struct ar_enum_desc ar_checkpoint_record_phase_desc;
 extern const struct ar_enum_desc ar_checkpoint_record_status_desc;
 extern const struct ar_enum_desc ar_file_change_change_desc;
-extern const struct ar_enum_desc ar_session_files_status_desc;
-extern const struct ar_enum_desc ar_session_files_apply_status_desc;
-extern const struct ar_enum_desc ar_session_files_choice_desc;
 extern const struct ar_enum_desc ar_thread_started_reason_desc;
 extern const struct ar_enum_desc ar_turn_completed_status_desc;
 extern const struct ar_enum_desc ar_turn_failed_status_desc;
@@ -7078,6 +7100,7 @@ extern const struct ar_struct_desc ar_shape_process_record_desc;
 extern const struct ar_struct_desc ar_shape_recovered_process_desc;
 extern const struct ar_struct_desc ar_shape_process_recovery_desc;
 extern const struct ar_struct_desc ar_shape_subagent_spent_desc;
+extern const struct ar_struct_desc ar_shape_session_files_desc;
 extern const struct ar_struct_desc ar_shape_subagent_record_desc;
 extern const struct ar_struct_desc ar_shape_job_summary_desc;
 extern const struct ar_struct_desc ar_shape_job_item_desc;
@@ -7099,7 +7122,6 @@ extern const struct ar_struct_desc ar_shape_workspace_item_desc;
 extern const struct ar_struct_desc ar_shape_checkpoint_record_desc;
 extern const struct ar_struct_desc ar_shape_file_change_desc;
 extern const struct ar_struct_desc ar_shape_worker_live_desc;
-extern const struct ar_struct_desc ar_shape_session_files_desc;
 extern const struct ar_struct_desc ar_shape_quota_row_desc;
 extern const struct ar_struct_desc ar_shape_webhook_record_desc;
 extern const struct ar_struct_desc ar_shape_input_snapshot_desc;

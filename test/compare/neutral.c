@@ -213,6 +213,18 @@ static struct ar_neutral_effect tool_call(const struct ar_effect *e)
 					   .at = call->expires };
 }
 
+static struct ar_neutral_effect checkpoint(const struct ar_effect_checkpoint *c)
+{
+	return (struct ar_neutral_effect){ .subject = c->id,
+					   .number = (int64_t)c->kind,
+					   .handle = c->tree,
+					   .by = c->from,
+					   .reason = c->label,
+					   .grace_ms = (int64_t)c->side,
+					   .turn = c->child,
+					   .at = c->deadline };
+}
+
 static struct ar_neutral_effect body_of(const struct ar_effect *e)
 {
 	switch (e->kind) {
@@ -269,13 +281,7 @@ static struct ar_neutral_effect body_of(const struct ar_effect *e)
 	case AR_EFFECT_PROCESS_FORGET:
 		return (struct ar_neutral_effect){ .handle = e->process_forget };
 	case AR_EFFECT_CHECKPOINT:
-		return (struct ar_neutral_effect){ .subject = e->checkpoint.id,
-						   .number = (int64_t)e->checkpoint.kind,
-						   .handle = e->checkpoint.tree,
-						   .by = e->checkpoint.from,
-						   .reason = e->checkpoint.label,
-						   .grace_ms = (int64_t)e->checkpoint.side,
-						   .at = e->checkpoint.deadline };
+		return checkpoint(&e->checkpoint);
 	case AR_EFFECT_CHECKPOINT_CANCEL:
 		return (struct ar_neutral_effect){ .subject = e->checkpoint_cancel };
 	case AR_EFFECT_INSPECT:

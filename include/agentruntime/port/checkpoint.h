@@ -20,10 +20,12 @@ enum ar_checkpoint_kind {
 	AR_CHECKPOINT_RESTORE, /* makes the files as `to` has them */
 	AR_CHECKPOINT_DIFF, /* what changed from `from` to `to` */
 	AR_CHECKPOINT_FORGET, /* `ids` are no longer needed; what only they hold may go */
-	AR_CHECKPOINT_FILL, /* makes `folder` as `origin` is, or empty; what was in it is gone */
+	/* makes `folder` as `origin` is, or empty; what was in it is gone. One below the folders of the
+	 * workspace is made if it is not there */
+	AR_CHECKPOINT_FILL,
 	/* brings what changed in `folder` since `from` into `origin`, all of it or nothing */
 	AR_CHECKPOINT_MERGE,
-	AR_CHECKPOINT_CLEAR, /* everything in `folder` is removed; no store is needed */
+	AR_CHECKPOINT_CLEAR, /* `folder` is removed with everything in it; no store is needed */
 };
 
 /* How a session's folder is its own; the words of the catalogue, in its order. */

@@ -487,19 +487,20 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 	r->args = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_args },
 					       .hashes = &r->args_hash,
 					       .count = 1 };
-	r->call = (struct ar_tool_call){ .v = &callbacks,
-					 .deadline = e->o.clock->mono(e->o.clock) + left,
-					 .session_id = ar_arena_str(a, l->state.id),
-					 .thread_id = ar_arena_str(a, turn->thread),
-					 .turn_id = ar_arena_str(a, turn->id),
-					 .tool_call_id = r->id,
-					 .worker = ar_arena_str(a, ar_worker_for(e, &l->state)),
-					 .operation_id = ar_arena_str(a, call->permission),
-					 .account = ar_arena_str(a, l->state.account),
-					 .workspace =
-						 ar_arena_str(a, ar_session_folder(&l->state, e->o.policy)),
-					 .profile = (enum ar_sandbox_profile)call->profile.v,
-					 .process_id = process ? ar_arena_str(a, process->id) : AR_STR_NONE };
+	r->call = (struct ar_tool_call){
+		.v = &callbacks,
+		.deadline = e->o.clock->mono(e->o.clock) + left,
+		.session_id = ar_arena_str(a, l->state.id),
+		.thread_id = ar_arena_str(a, turn->thread),
+		.turn_id = ar_arena_str(a, turn->id),
+		.tool_call_id = r->id,
+		.worker = ar_arena_str(a, ar_worker_for(e, &l->state)),
+		.operation_id = ar_arena_str(a, call->permission),
+		.account = ar_arena_str(a, l->state.account),
+		.workspace = ar_arena_str(a, ar_session_folder_in(&l->state, e->o.policy, turn->thread)),
+		.profile = (enum ar_sandbox_profile)call->profile.v,
+		.process_id = process ? ar_arena_str(a, process->id) : AR_STR_NONE
+	};
 	ar_list_push(&l->calls, &r->node);
 	e->counts.steps++;
 	e->counts.calls += !outlives_us(r);

@@ -68,7 +68,8 @@ ar_apply_fn ar_apply_worker_created, ar_apply_worker_enrolled, ar_apply_worker_u
 ar_apply_fn ar_apply_schedule_created, ar_apply_schedule_updated, ar_apply_schedule_fired,
 	ar_apply_schedule_missed, ar_apply_schedule_run_changed, ar_apply_schedule_ended;
 ar_apply_fn ar_apply_workspace_preparing, ar_apply_workspace_prepared, ar_apply_workspace_applying,
-	ar_apply_workspace_applied, ar_apply_workspace_conflicted, ar_apply_workspace_failed;
+	ar_apply_workspace_applied, ar_apply_workspace_conflicted, ar_apply_workspace_failed,
+	ar_apply_workspace_removed;
 ar_apply_fn ar_apply_webhook_progressed, ar_apply_webhook_failed, ar_apply_webhook_redelivering,
 	ar_apply_webhook_redelivered;
 ar_apply_fn ar_apply_checkpoint_started, ar_apply_checkpoint_created, ar_apply_checkpoint_failed,
@@ -81,6 +82,10 @@ struct ar_subagent_use {
 /* limits/apply_limits.c: a step reserves money, or (0) what it reserved is not needed any more. */
 void ar_apply_reserve(struct ar_session *s, struct ar_turn *turn, struct ar_step *step, int64_t amount);
 void ar_apply_subagent_spent(struct ar_session *s, struct ar_str thread, struct ar_subagent_use use);
+/* The folder that a child has for itself, and how it stands; workspace/ only. */
+void ar_apply_subagent_folder(struct ar_session *s, struct ar_str id,
+			      const struct ar_shape_workspace_binding *folder);
+void ar_apply_subagent_files(struct ar_session *s, struct ar_str id, const struct ar_shape_session_files *f);
 
 ar_apply_fn ar_apply_job_created, ar_apply_job_started, ar_apply_job_progress, ar_apply_job_item_started,
 	ar_apply_job_item_completed, ar_apply_job_item_failed, ar_apply_job_completed, ar_apply_job_failed,

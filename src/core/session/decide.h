@@ -60,6 +60,8 @@ void ar_decide_clock_step(struct ar_decision *d);
  * by what the command says. */
 bool ar_decide_is_admitted(const struct ar_decision *d);
 struct ar_str ar_decide_folder(const struct ar_decision *d);
+struct ar_str ar_decide_folder_of(const struct ar_decision *d,
+				  const struct ar_turn *turn); /* that its calls work in */
 bool ar_decide_may_use(const struct ar_decision *d, const struct ar_tool *tool);
 
 /* workspace/bind.c: whether a session that is being made may have the workspace that it names, and

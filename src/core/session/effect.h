@@ -108,10 +108,13 @@ struct ar_effect_process_end {
 	int64_t grace_ms;
 };
 
-/* In the workspace of the session. */
+/* In the folder of the session, or in that of a child agent. */
 struct ar_effect_checkpoint {
 	enum ar_checkpoint_kind kind; /* not DIFF */
-	struct ar_str id; /* of the checkpoint; FORGET: none; FILL: of the workspace; MERGE: of the merge */
+	/* of the checkpoint; FORGET: none; FILL: of the workspace; MERGE: of the merge; of a child, FILL and
+	 * CLEAR: its id */
+	struct ar_str id;
+	struct ar_str child; /* whose folder it is; absent: the session's */
 	struct ar_str tree; /* RESTORE: that the files are made as */
 	struct ar_texts trees; /* FORGET; MERGE: paths */
 	/* SAVE: what differs from this state is listed; absent: nothing. MERGE: as of a run of the port */

@@ -128,7 +128,7 @@ struct ar_hook_end {
 /* How a checkpoint ended; the same words as port/checkpoint.h. */
 struct ar_checkpoint_end {
 	enum ar_checkpoint_kind kind;
-	struct ar_str id; /* of the checkpoint; FILL: of the workspace; MERGE: of the merge */
+	struct ar_str id; /* as of the effect */
 	enum ar_status status;
 	struct ar_masked masked; /* in all of it */
 	struct ar_str message, tree, changes, base, conflicts;

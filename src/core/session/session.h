@@ -159,6 +159,8 @@ struct ar_policy {
 	int64_t schedules_max; /* of one tenant; 0: no limit */
 	enum ar_default_workspace default_workspace;
 	int64_t progress_ms; /* shortest time between two progress facts of an agent's run; 0: none */
+	struct ar_str
+		folders; /* real path of workspaces.dir; absent: child agents have no folders of their own */
 };
 
 struct ar_content {
@@ -223,6 +225,9 @@ const struct ar_sandbox_host *ar_session_sandbox(const struct ar_session *s, con
 
 /* The folder that the session works in: that of its own workspace, else tools.workspace; absent: none. */
 struct ar_str ar_session_folder(const struct ar_session *s, const struct ar_policy *policy);
+/* The same of the turns of a thread: a child agent may have one for itself. */
+struct ar_str ar_session_folder_in(const struct ar_session *s, const struct ar_policy *policy,
+				   struct ar_str thread);
 
 /* The worker that has that folder, or the name of the pool whose workers have it; absent: this machine. */
 struct ar_str ar_session_worker(const struct ar_session *s);

@@ -35,6 +35,8 @@ static const struct ar_tool tools[] = {
 	     "\"tools\":{\"type\":\"string\",\"description\":\"inherit, read_only, none, or names of tools "
 	     "separated by commas.\"},"
 	     "\"workspace\":{\"enum\":[\"shared\",\"read_only\",\"none\"]},"
+	     "\"worktree\":{\"enum\":[\"shared\",\"own\"],\"description\":\"own: a copy of the files with a "
+	     "git branch of its own; a person merges what it changed.\"},"
 	     "\"max_tokens\":{\"type\":\"integer\",\"minimum\":1},\"max_tool_calls\":{\"type\":\"integer\","
 	     "\"minimum\":1},"
 	     "\"background\":{\"type\":\"boolean\"}},\"required\":[\"objective\"],\"additionalProperties\":"

@@ -70,6 +70,17 @@ static void end_job(struct job *j, const struct ar_checkpoint_result *result)
 	uv_close((uv_handle_t *)&j->timer, timer_closed);
 }
 
+/* What is left of it is empty, and in folders of our own. */
+static void remove_folder(struct job *j, struct ar_checkpoint_result *result)
+{
+	struct ar_error err = { 0 };
+
+	if (ar_own_folder_remove(j->run->folder, &j->arena, &err) == AR_OK)
+		return;
+	result->status = err.status;
+	result->message = ar_arena_str(&j->arena, ar_str_from(err.msg));
+}
+
 static void contained_done(void *arg, const struct ar_contained_end *end)
 {
 	struct job *j = arg;
@@ -79,6 +90,8 @@ static void contained_done(void *arg, const struct ar_contained_end *end)
 	j->contained = NULL;
 	if (end->outcome != AR_CONTAINED_STOPPED)
 		ar_checkpoint_outcome_read(j->run->kind, end, c->parser, &j->arena, &result);
+	if (j->run->kind == AR_CHECKPOINT_CLEAR && result.status == AR_OK)
+		remove_folder(j, &result);
 	end_job(j, &result);
 	start_waiting(c);
 }
@@ -225,10 +238,14 @@ static void start_job(struct job *j)
 	const struct checkpoints *c = j->owner;
 	char tenant[AR_CHECKPOINTS_NAME_MAX] = "", workspace[AR_CHECKPOINTS_NAME_MAX] = "";
 	struct ar_error err = { 0 };
+	struct ar_store_folder f;
 	struct ar_str store;
 
 	if (j->run->kind == AR_CHECKPOINT_CLEAR) {
-		run_files(j, j->run->folder); /* in the place of a store: written without protected paths */
+		if (ar_own_folder_is_gone(j->run->folder, &j->arena)) /* an earlier run came this far */
+			end_later(j, &(struct ar_checkpoint_result){ .status = AR_OK });
+		else
+			run_files(j, j->run->folder); /* in the place of a store: without protected paths */
 		return;
 	}
 	if (!c->options.name_folders(j->run->tenant, j->run->workspace_id, tenant, workspace)) {
@@ -237,11 +254,14 @@ static void start_job(struct job *j)
 				     .message = AR_STR("It is the id of no workspace.") });
 		return;
 	}
-	if (ar_store_folder_make(&(struct ar_store_folder){ .dir = c->options.dir,
-							    .tenant = tenant,
-							    .workspace = workspace,
-							    .folder = j->run->folder },
-				 &j->arena, &store, &err) == AR_OK)
+	f = (struct ar_store_folder){ .dir = c->options.dir,
+				      .tenant = tenant,
+				      .workspace = workspace,
+				      .folder = j->run->kind == AR_CHECKPOINT_FILL ? j->run->origin
+										   : j->run->folder };
+	if (ar_store_folder_make(&f, &j->arena, &store, &err) == AR_OK &&
+	    (j->run->kind != AR_CHECKPOINT_FILL ||
+	     ar_own_folder_make(&f, j->run->folder, &j->arena, &err) == AR_OK))
 		run_files(j, store);
 	else
 		end_later(j, &(struct ar_checkpoint_result){

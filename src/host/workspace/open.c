@@ -67,6 +67,7 @@ enum ar_status ar_host_workspaces_open(struct ar_host *r, const struct ar_config
 		return AR_OK;
 	r->checkpoints = ar_host_checkpoints_new(r->loop, r->tools.sandbox, r->folders.dir);
 	r->policy.checkpoints = c->workspaces.checkpoints;
+	r->policy.folders = r->folders.dir;
 	r->removal = (struct ar_host_removal){ .folders = &r->folders, .port = r->checkpoints };
 	return AR_OK;
 }

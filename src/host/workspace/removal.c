@@ -47,19 +47,40 @@ static bool each_name(struct removal *m, int folder, visit_fn *visit, void *arg)
 	return is_found;
 }
 
+static bool is_folder(int folder, const char *path)
+{
+	struct stat st;
+
+	return fstatat(folder, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* "files" is the session's own, "agent-N/files" that of a child agent. The first one that is there. */
+static bool look_in_session(struct removal *m, int own, const char *name, void *arg AR_UNUSED)
+{
+	char below[NAME_MAX + sizeof("/files")];
+	size_t used = strlen(m->path);
+
+	snprintf(below, sizeof below, "%s%s", name, strcmp(name, "files") == 0 ? "" : "/files");
+	if (!is_folder(own, below))
+		return false;
+	return snprintf(m->path + used, sizeof m->path - used, "/%s", below) < (int)(sizeof m->path - used);
+}
+
 static bool look_in_workspace(struct removal *m, int home, const char *name, void *arg)
 {
 	const char *tenant = arg;
-	char below[NAME_MAX + 1 + sizeof("sessions//files") + AR_SESSION_KEY_LEN];
-	struct stat st;
+	char below[NAME_MAX + 1 + sizeof("sessions/") + AR_SESSION_KEY_LEN];
+	AR_AUTO(ar_fd_close) int own = -1;
 
-	snprintf(below, sizeof below, "%s/sessions/%s/files", name, m->session);
-	if (strlen(name) != AR_SESSION_KEY_LEN || fstatat(home, below, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-	    !S_ISDIR(st.st_mode))
+	if (strlen(name) != AR_SESSION_KEY_LEN)
+		return false;
+	snprintf(below, sizeof below, "%s/sessions/%s", name, m->session);
+	own = openat(home, below, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (own < 0)
 		return false;
 	snprintf(m->workspace, sizeof m->workspace, "ws_%s", name);
 	snprintf(m->path, sizeof m->path, "%.*s/%s/%s", AR_STR_ARG(m->owner->folders->dir), tenant, below);
-	return true;
+	return each_name(m, own, look_in_session, NULL);
 }
 
 static bool look_in_tenant(struct removal *m, int dir, const char *name, void *arg AR_UNUSED)
@@ -73,21 +94,23 @@ static void work(uv_work_t *w)
 {
 	struct removal *m = AR_CONTAINER_OF(w, struct removal, work);
 
-	(void)each_name(m, m->owner->folders->dir_fd, look_in_tenant, NULL);
+	if (!each_name(m, m->owner->folders->dir_fd, look_in_tenant, NULL))
+		*m->workspace = '\0';
 }
 
 /* ---- its end ---- */
 
-/* What is left are two empty folders, of which the second is in one of our own. */
+static void look_for_folder(struct removal *m);
+
+/* A session may have several: that of each child agent. What cannot be removed stays, with all others. */
 static void on_cleared(struct ar_checkpoint_run *run, const struct ar_checkpoint_result *result)
 {
 	struct removal *m = AR_CONTAINER_OF(run, struct removal, run);
 
-	if (result->status == AR_OK && rmdir(m->path) == 0) {
-		*strrchr(m->path, '/') = '\0';
-		(void)rmdir(m->path);
-	}
-	ar_free(m);
+	if (result->status == AR_OK && m->owner->port)
+		look_for_folder(m);
+	else
+		ar_free(m);
 }
 
 static void on_found(uv_work_t *w, int status AR_UNUSED)
@@ -109,6 +132,12 @@ static void on_found(uv_work_t *w, int status AR_UNUSED)
 	m->owner->port->v->start(m->owner->port, &m->run);
 }
 
+static void look_for_folder(struct removal *m)
+{
+	m->owner->folders->pending++;
+	AR_ASSERT(uv_queue_work(m->owner->folders->loop, &m->work, work, on_found) == 0);
+}
+
 void ar_host_removal_begin(struct ar_host_removal *r, struct ar_str session_key)
 {
 	struct removal *m;
@@ -118,6 +147,5 @@ void ar_host_removal_begin(struct ar_host_removal *r, struct ar_str session_key)
 	m = ar_new0(sizeof(*m));
 	m->owner = r;
 	snprintf(m->session, sizeof m->session, "%.*s", AR_STR_ARG(session_key));
-	r->folders->pending++;
-	AR_ASSERT(uv_queue_work(r->folders->loop, &m->work, work, on_found) == 0);
+	look_for_folder(m);
 }

@@ -1,6 +1,6 @@
-/* The folder that a session had for itself goes when retention removes the session. It is emptied behind a
- * boundary, because its content is not ours; only folders of our own are gone through to find it. If the
- * process stops meanwhile, the folder stays. */
+/* The folders that a session and its child agents had for themselves go when retention removes the session.
+ * They are emptied behind a boundary, because their content is not ours; only folders of our own are gone
+ * through to find them. If the process stops meanwhile, the folders stay. */
 #ifndef AR_HOST_WORKSPACE_REMOVAL_H
 #define AR_HOST_WORKSPACE_REMOVAL_H
 

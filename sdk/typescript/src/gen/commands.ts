@@ -2580,10 +2580,12 @@ export interface RemoveWorkerResult {
   [extra: string]: unknown;
 }
 
-/** Show what a session changed in the folder that it has for itself. */
+/** Show what a session, or a child agent of it, changed in the folder that it has for itself. */
 export interface DiffWorkspaceInput {
   /** The session. */
   sessionId: string;
+  /** A child agent of it that has a folder for itself; absent: the session. */
+  subagentId?: string;
 }
 
 /** Answer of diff_workspace. */
@@ -2601,10 +2603,12 @@ export interface DiffWorkspaceResult {
   [extra: string]: unknown;
 }
 
-/** Merge what a session changed in its own folder into the workspace, all of it or nothing. The end is a fact: workspace.applied, workspace.conflicted with a question, or workspace.failed. */
+/** Merge what a session changed in its own folder into the workspace, all of it or nothing. What a child agent changed goes into the folder of its parent. The end is a fact: workspace.applied, workspace.conflicted with a question, or workspace.failed. */
 export interface ApplyWorkspaceInput {
   /** The session. */
   sessionId: string;
+  /** A child agent of it that has a folder for itself; absent: the session. */
+  subagentId?: string;
   /** Only these files, and what is in these folders. */
   paths?: string[];
   /** Why. */
@@ -2626,6 +2630,8 @@ export interface ApplyWorkspaceResult {
 export interface DiscardWorkspaceInput {
   /** The session. */
   sessionId: string;
+  /** A child agent of it that has a folder for itself; absent: the session. */
+  subagentId?: string;
   /** Why. */
   reason?: string;
   /** Makes a repeat safe. */
@@ -3531,20 +3537,20 @@ export interface CommandMethods {
    */
   removeWorker(input: RemoveWorkerInput, options?: CallOptions): Promise<RemoveWorkerResult>;
   /**
-   * Show what a session changed in the folder that it has for itself.
-   * Fails with: session_not_found, workspace_shared, conflict, unavailable, timeout.
+   * Show what a session, or a child agent of it, changed in the folder that it has for itself.
+   * Fails with: session_not_found, subagent_not_found, workspace_shared, conflict, unavailable, timeout.
    */
   diffWorkspace(input: DiffWorkspaceInput, options?: CallOptions): Promise<DiffWorkspaceResult>;
   /**
-   * Merge what a session changed in its own folder into the workspace, all of it or nothing. The end is a fact: workspace.applied, workspace.conflicted with a question, or workspace.failed.
+   * Merge what a session changed in its own folder into the workspace, all of it or nothing. What a child agent changed goes into the folder of its parent. The end is a fact: workspace.applied, workspace.conflicted with a question, or workspace.failed.
    * Without a key a repeat merges what changed since.
-   * Fails with: session_not_found, workspace_shared, active_turn, conflict, unavailable, invalid_input.
+   * Fails with: session_not_found, subagent_not_found, workspace_shared, active_turn, conflict, unavailable, invalid_input.
    */
   applyWorkspace(input: ApplyWorkspaceInput, options?: CallOptions): Promise<ApplyWorkspaceResult>;
   /**
    * Make the folder that a session has for itself as it was before its changes. The state before is kept as a checkpoint. The end is a fact: checkpoint.restored or checkpoint.failed.
    * Without a key a repeat discards again.
-   * Fails with: session_not_found, workspace_shared, active_turn, conflict, unavailable.
+   * Fails with: session_not_found, subagent_not_found, workspace_shared, active_turn, conflict, unavailable.
    */
   discardWorkspace(input: DiscardWorkspaceInput, options?: CallOptions): Promise<DiscardWorkspaceResult>;
   /** Read the quotas of the caller's tenant and how much of each is used. */

@@ -699,6 +699,58 @@ export interface TaskSummary {
   [extra: string]: unknown;
 }
 
+/** What a session has of its workspace. */
+export interface WorkspaceBinding {
+  /** The workspace. */
+  workspaceId: string;
+  /** Version of the workspace that this is from. */
+  version: number;
+  /** Absolute path of the folder that the session works in. */
+  folder: string;
+  /** Worker that has the folder; absent: the server itself. */
+  worker?: string;
+  /** True: what the files of the workspace bring is used. */
+  trusted?: boolean;
+  /** What the session shares with it; without it, shared. */
+  isolation?: WorkspaceIsolation;
+  /** Folder of the workspace, if the session has one of its own. */
+  origin?: string;
+  /** Pool whose workers have the folder; absent: none. */
+  pool?: string;
+  [extra: string]: unknown;
+}
+
+/** The folder that a session, or a child agent, has for itself. */
+export interface SessionFiles {
+  /** Whether it can be worked in; of a child agent, whether it is gone, or could not be removed. */
+  status: "preparing" | "ready" | "failed" | "removing" | "removed" | "left";
+  /** State of the files that its changes are counted from. */
+  base?: string;
+  /** The checkpoint of that state. */
+  checkpointId?: string;
+  /** The turn that it was prepared for. */
+  turnId?: string;
+  /** Why it could not be prepared. */
+  message?: string;
+  /** The merge into the workspace that is open. */
+  applyId?: string;
+  /** Whether it runs, or waits for an answer. */
+  applyStatus?: "merging" | "asked";
+  /** The question that it waits for. */
+  actionId?: string;
+  /** What becomes of its conflicts. */
+  choice?: "session" | "workspace" | "leave_out";
+  /** The paths that it is limited to. */
+  paths?: string[];
+  /** Of a child agent: it may have changes that are neither merged nor discarded. */
+  changed?: boolean;
+  /** Of a child agent: space that the files take. */
+  usedBytes?: number;
+  /** It is at least that. */
+  usedPartly?: boolean;
+  [extra: string]: unknown;
+}
+
 /** What a child agent shares with its parent. */
 export interface Isolation {
   /** Rule for the prompt. */
@@ -819,6 +871,10 @@ export interface SubagentRecord {
   createdAt?: string;
   /** When its status changed last. */
   updatedAt?: string;
+  /** Folder that it has for itself; absent: it works in that of its parent. */
+  folder?: WorkspaceBinding;
+  /** How that folder stands; absent: it was not needed so far. */
+  files?: SessionFiles;
   [extra: string]: unknown;
 }
 
@@ -1122,52 +1178,6 @@ export interface WorkspaceRecord {
   asOfSequence?: number;
   /** Pool whose workers have the folder; absent: none. */
   pool?: string;
-  [extra: string]: unknown;
-}
-
-/** What a session has of its workspace. */
-export interface WorkspaceBinding {
-  /** The workspace. */
-  workspaceId: string;
-  /** Version of the workspace that this is from. */
-  version: number;
-  /** Absolute path of the folder that the session works in. */
-  folder: string;
-  /** Worker that has the folder; absent: the server itself. */
-  worker?: string;
-  /** True: what the files of the workspace bring is used. */
-  trusted?: boolean;
-  /** What the session shares with it; without it, shared. */
-  isolation?: WorkspaceIsolation;
-  /** Folder of the workspace, if the session has one of its own. */
-  origin?: string;
-  /** Pool whose workers have the folder; absent: none. */
-  pool?: string;
-  [extra: string]: unknown;
-}
-
-/** The folder that a session has for itself. */
-export interface SessionFiles {
-  /** Whether it can be worked in. */
-  status: "preparing" | "ready" | "failed";
-  /** State of the files that its changes are counted from. */
-  base?: string;
-  /** The checkpoint of that state. */
-  checkpointId?: string;
-  /** The turn that it was prepared for. */
-  turnId?: string;
-  /** Why it could not be prepared. */
-  message?: string;
-  /** The merge into the workspace that is open. */
-  applyId?: string;
-  /** Whether it runs, or waits for an answer. */
-  applyStatus?: "merging" | "asked";
-  /** The question that it waits for. */
-  actionId?: string;
-  /** What becomes of its conflicts. */
-  choice?: "session" | "workspace" | "leave_out";
-  /** The paths that it is limited to. */
-  paths?: string[];
   [extra: string]: unknown;
 }
 

@@ -2267,7 +2267,7 @@ export interface WorkspaceArchivedPayload {
   [extra: string]: unknown;
 }
 
-/** A session has a workspace; after session.created. */
+/** A session has a workspace; after session.created. With a subagentId: a child agent has a folder of its own. */
 export interface WorkspaceBoundPayload {
   /** What the session has of it. */
   binding: WorkspaceBinding;
@@ -2503,10 +2503,10 @@ export interface WorkspaceConflictedPayload {
   [extra: string]: unknown;
 }
 
-/** The folder of a session could not be prepared, or its changes not be applied. */
+/** The folder of a session or a child agent could not be prepared, its changes not be applied, or it could not be removed. */
 export interface WorkspaceFailedPayload {
   /** What was to be done. */
-  phase: "prepare" | "apply";
+  phase: "prepare" | "apply" | "remove";
   /** The merge. */
   applyId?: string;
   /** cancelled, unavailable, timeout, error. */
@@ -2623,6 +2623,20 @@ export interface JobReportedPayload {
   result: "accepted" | "refused";
   /** Error code of the refusal. */
   code?: string;
+  [extra: string]: unknown;
+}
+
+/** A child agent is closed and nothing in its folder is wanted any more: the folder is about to be removed. */
+export interface WorkspaceRemovingPayload {
+  /** The workspace. */
+  workspaceId: string;
+  [extra: string]: unknown;
+}
+
+/** The folder of a child agent is gone. */
+export interface WorkspaceRemovedPayload {
+  /** The workspace. */
+  workspaceId: string;
   [extra: string]: unknown;
 }
 
@@ -2791,6 +2805,8 @@ export interface EventPayloads {
   "webhook.redelivering": WebhookRedeliveringPayload;
   "webhook.redelivered": WebhookRedeliveredPayload;
   "job.reported": JobReportedPayload;
+  "workspace.removing": WorkspaceRemovingPayload;
+  "workspace.removed": WorkspaceRemovedPayload;
 }
 
 export type EventType = keyof EventPayloads;

@@ -3,6 +3,7 @@
 #include "checkpoint/checkpoints.h"
 #include "control_priv.h"
 #include "projection.h"
+#include "subagent/subagents.h"
 #include "workspace/isolation.h"
 
 #define DIFF_TIME (INT64_C(30) * 1000000)
@@ -128,7 +129,8 @@ static const struct ar_shape_checkpoint_record *find_state(const struct ar_sessi
 }
 
 static enum ar_status find_states(struct ar_call *c, const struct ar_session *s,
-				  struct ar_checkpoint_run *run, struct ar_error *err)
+				  struct ar_checkpoint_run *run, struct ar_work_folder *ret,
+				  struct ar_error *err)
 {
 	const struct ar_cmd_diff_checkpoints_in *in = c->input;
 	const struct ar_shape_checkpoint_record *from, *to = NULL;
@@ -142,25 +144,41 @@ static enum ar_status find_states(struct ar_call *c, const struct ar_session *s,
 				 AR_STR_ARG(ar_str_utf8_prefix(from ? in->to : in->from, 100)));
 	run->from = ar_arena_str(&c->arena, from->tree);
 	run->to = to ? ar_arena_str(&c->arena, to->tree) : AR_STR_NONE;
+	*ret = ar_work_folder_in(s, from->thread_id);
+	if (!to && ret->child && !ar_work_folder_has(ret, AR_SESSION_FILES_STATUS_READY))
+		return ar_refuse(err, AR_ERR_CHECKPOINT_NOT_FOUND,
+				 "the folder of agent %.*s is gone: name a second checkpoint",
+				 AR_STR_ARG(ret->child->subagent_id));
+	if (to && ret->child) /* two states of the store: any folder of the workspace does */
+		*ret = ar_work_folder_of_session(s);
 	return AR_OK;
 }
 
-/* What a session changed in the folder that it has for itself. */
+/* What a session or a child agent changed in the folder that it has for itself. */
 static enum ar_status find_changes(struct ar_call *c, const struct ar_session *s, struct comparison *cmp,
-				   struct ar_error *err)
+				   struct ar_work_folder *ret, struct ar_error *err)
 {
+	const struct ar_cmd_diff_workspace_in *in = c->input;
+	const struct ar_shape_subagent_record *r =
+		ar_str_absent(in->subagent_id) ? NULL : ar_session_subagent(s, in->subagent_id);
 	AR_AUTO(ar_buf_fini) struct ar_buf text = { 0 };
 	struct ar_jw w = ar_jw(&text);
 
-	if (!ar_session_has_own_folder(s))
+	if (!r && !ar_str_absent(in->subagent_id))
+		return ar_refuse(err, AR_ERR_SUBAGENT_NOT_FOUND, "the session has no subagent '%.*s'",
+				 AR_STR_ARG(ar_str_utf8_prefix(in->subagent_id, 100)));
+	*ret = r ? ar_work_folder_of_child(r) : ar_work_folder_of_session(s);
+	if (!ar_work_folder_is_own(ret))
 		return ar_refuse(err, AR_ERR_WORKSPACE_SHARED,
-				 "the session has no folder of its own: its changes are in the workspace");
-	if (!s->files || ar_str_empty(s->files->base))
+				 "%.*s has no folder of its own: its changes are in the one that it shares",
+				 AR_STR_ARG(ar_work_folder_owner(&c->arena, ret)));
+	if (!ar_work_folder_has(ret, AR_SESSION_FILES_STATUS_READY) || ar_str_empty(ret->files->base))
 		return ar_refuse(err, AR_ERR_CONFLICT,
-				 "the folder of the session is not filled yet: nothing is changed in it");
-	ar_struct_encode(&ar_shape_session_files_desc, s->files, AR_STR_NONE, &w);
+				 "the folder of %.*s is not filled yet, or gone: nothing is changed in it",
+				 AR_STR_ARG(ar_work_folder_owner(&c->arena, ret)));
+	ar_struct_encode(&ar_shape_session_files_desc, ret->files, AR_STR_NONE, &w);
 	cmp->files = ar_arena_str(&c->arena, ar_buf_str(&text));
-	cmp->run.from = ar_arena_str(&c->arena, s->files->base);
+	cmp->run.from = ar_arena_str(&c->arena, ret->files->base);
 	return AR_OK;
 }
 
@@ -170,13 +188,14 @@ static void on_session(struct ar_engine_view *v, const struct ar_session *s, con
 	struct ar_checkpoints *port = ar_engine_checkpoints(c->control->engine);
 	struct comparison *cmp = ar_arena_alloc(&c->arena, sizeof(*cmp));
 	struct ar_error fault = { 0 };
+	struct ar_work_folder p;
 
 	if (!s) {
 		ar_call_fail_or_move(c, err);
 		return;
 	}
-	if ((c->command == AR_CMD_DIFF_WORKSPACE ? find_changes(c, s, cmp, &fault)
-						 : find_states(c, s, &cmp->run, &fault)) != AR_OK) {
+	if ((c->command == AR_CMD_DIFF_WORKSPACE ? find_changes(c, s, cmp, &p, &fault)
+						 : find_states(c, s, &cmp->run, &p, &fault)) != AR_OK) {
 		ar_call_fail(c, &fault);
 		return;
 	}
@@ -187,10 +206,10 @@ static void on_session(struct ar_engine_view *v, const struct ar_session *s, con
 	cmp->call = c;
 	cmp->run.kind = AR_CHECKPOINT_DIFF;
 	cmp->run.tenant = ar_arena_str(&c->arena, ar_session_tenant(s));
-	cmp->run.workspace_id = ar_arena_str(&c->arena, s->bound->workspace_id);
-	cmp->run.folder = ar_arena_str(&c->arena, s->bound->folder);
-	cmp->run.worker = ar_arena_str(&c->arena, s->bound->worker);
-	cmp->run.origin = ar_arena_str(&c->arena, s->bound->origin);
+	cmp->run.workspace_id = ar_arena_str(&c->arena, p.bound->workspace_id);
+	cmp->run.folder = ar_arena_str(&c->arena, p.bound->folder);
+	cmp->run.worker = ar_arena_str(&c->arena, p.bound->worker);
+	cmp->run.origin = ar_arena_str(&c->arena, p.bound->origin);
 	cmp->run.session_id = ar_arena_str(&c->arena, s->id);
 	cmp->run.deadline = ar_engine_now(c->control->engine) + DIFF_TIME;
 	cmp->run.on_done = on_diff;

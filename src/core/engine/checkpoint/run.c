@@ -10,6 +10,7 @@
 #include "funnel.h"
 #include "request/delivery.h"
 #include "worker/worker_watch.h"
+#include "workspace/work_folder.h"
 
 enum run_state {
 	RUN_PLANNED = 1,
@@ -119,6 +120,7 @@ void ar_checkpoint_plan(struct ar_live *l, const struct ar_effect_checkpoint *ef
 {
 	struct ar_live_checkpoint *c = ar_new0(sizeof(*c));
 	const struct ar_session *s = &l->state;
+	const struct ar_work_folder place = ar_work_folder_named(s, effect->child);
 	struct ar_engine *e = l->engine;
 	struct ar_arena *a = &c->arena;
 	ar_usec left = effect->deadline - l->commit.request->input.now;
@@ -130,11 +132,11 @@ void ar_checkpoint_plan(struct ar_live *l, const struct ar_effect_checkpoint *ef
 	c->end.id = ar_arena_str(a, effect->id);
 	c->run = (struct ar_checkpoint_run){ .kind = effect->kind,
 					     .tenant = ar_arena_str(a, ar_session_tenant(s)),
-					     .workspace_id = ar_arena_str(a, s->bound->workspace_id),
-					     .folder = ar_arena_str(a, s->bound->folder),
+					     .workspace_id = ar_arena_str(a, place.bound->workspace_id),
+					     .folder = ar_arena_str(a, place.bound->folder),
 					     .worker = ar_arena_str(a, ar_worker_for(e, s)),
-					     .origin = ar_arena_str(a, s->bound->origin),
-					     .isolation = (enum ar_isolation)s->bound->isolation,
+					     .origin = ar_arena_str(a, place.bound->origin),
+					     .isolation = (enum ar_isolation)place.bound->isolation,
 					     .label = ar_arena_str(a, effect->label),
 					     .side = effect->side,
 					     .session_id = ar_arena_str(a, s->id),

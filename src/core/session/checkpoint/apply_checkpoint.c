@@ -1,6 +1,8 @@
 /* What facts of checkpoints leave in the state: their records, and whether the calls of a turn wait. Pure. */
 #include "apply.h"
 #include "checkpoint/checkpoints.h"
+#include "subagent/subagents.h"
+#include "workspace/work_folder.h"
 
 _Static_assert((int)AR_CHECKPOINT_STARTED_PHASE_END == (int)AR_CHECKPOINT_RECORD_PHASE_END &&
 		       (int)AR_CHECKPOINT_FAILED_PHASE_RESTORE == (int)AR_CHECKPOINT_RECORD_PHASE_RESTORE,
@@ -64,12 +66,55 @@ static void move_turn(struct ar_session *s, const struct ar_event *e, int phase,
 		turn->checkpoint = AR_OPT_INT(end[step]);
 }
 
-static void keep_used(struct ar_session *s, struct ar_opt_int used, struct ar_opt_bool partly)
+static void keep_used(struct ar_session *s, const struct ar_event *e, struct ar_opt_int used,
+		      struct ar_opt_bool partly)
 {
+	struct ar_work_folder p = ar_work_folder_in(s, e->ids[AR_SCOPE_THREAD]);
+	struct ar_shape_session_files f;
+
 	if (!used.set)
 		return;
-	s->disk.used = used;
-	s->disk.partly = AR_OPT_BOOL(partly.v);
+	if (!p.child) {
+		s->disk.used = used;
+		s->disk.partly = AR_OPT_BOOL(partly.v);
+	} else if (p.files) {
+		f = *p.files;
+		f.used_bytes = used;
+		f.used_partly = AR_OPT_BOOL(partly.v);
+		ar_apply_files(s, &p, &f);
+	}
+}
+
+/* Whether the folder of a child may hold what is neither merged nor discarded. */
+static void keep_changed(struct ar_session *s, const struct ar_event *e, bool is_changed)
+{
+	struct ar_work_folder p = ar_work_folder_in(s, e->ids[AR_SCOPE_THREAD]);
+	struct ar_shape_session_files f;
+
+	if (!p.child || !p.files)
+		return;
+	f = *p.files;
+	f.changed = (struct ar_opt_bool){ is_changed, is_changed };
+	ar_apply_files(s, &p, &f);
+}
+
+/* Whether it is the state that the folder of the thread was filled with, or merged to. */
+static bool is_base(const struct ar_session *s, const struct ar_event *e, struct ar_str checkpoint)
+{
+	struct ar_work_folder p = ar_work_folder_in(s, e->ids[AR_SCOPE_THREAD]);
+
+	return p.files && ar_str_eq(p.files->checkpoint_id, checkpoint);
+}
+
+/* A closed child's folder goes as a whole, also if single files in it could not be changed, such as protected
+ * ones that it made: the state before is kept. */
+static bool is_thrown_away(const struct ar_session *s, const struct ar_event *e,
+			   const struct ar_shape_checkpoint_record *r)
+{
+	struct ar_work_folder p = ar_work_folder_in(s, e->ids[AR_SCOPE_THREAD]);
+
+	return p.child && ar_subagent_is_closed(p.child) && !ar_str_absent(r->tree) &&
+	       r->phase == AR_CHECKPOINT_RECORD_PHASE_RESTORE && is_base(s, e, r->target_id);
 }
 
 enum ar_status ar_apply_checkpoint_started(struct ar_session *s, const struct ar_event *e,
@@ -85,6 +130,8 @@ enum ar_status ar_apply_checkpoint_started(struct ar_session *s, const struct ar
 							.workspace_id = p->workspace_id,
 							.phase = p->phase });
 	move_turn(s, e, p->phase, BEGUN);
+	if (p->phase == AR_CHECKPOINT_STARTED_PHASE_START)
+		keep_changed(s, e, true); /* a call that may write follows */
 	return AR_OK;
 }
 
@@ -104,7 +151,7 @@ enum ar_status ar_apply_checkpoint_created(struct ar_session *s, const struct ar
 	r.bytes = AR_OPT_INT(p->bytes);
 	r.left_out = AR_OPT_INT(p->left_out);
 	keep_record(s, c, &r);
-	keep_used(s, p->used_bytes, p->used_partly);
+	keep_used(s, e, p->used_bytes, p->used_partly);
 	move_turn(s, e, r.phase, MADE);
 	return AR_OK;
 }
@@ -125,8 +172,10 @@ enum ar_status ar_apply_checkpoint_failed(struct ar_session *s, const struct ar_
 	r.tree = p->tree;
 	r.message = p->message;
 	keep_record(s, c, &r);
-	keep_used(s, p->used_bytes, p->used_partly);
+	keep_used(s, e, p->used_bytes, p->used_partly);
 	move_turn(s, e, r.phase, ar_str_is(p->category, AR_CATEGORY_INTERRUPTED) ? LOST : FAILED);
+	if (is_thrown_away(s, e, &r))
+		keep_changed(s, e, false);
 	return AR_OK;
 }
 
@@ -141,6 +190,7 @@ enum ar_status ar_apply_checkpoint_restoring(struct ar_session *s, const struct 
 							.workspace_id = p->workspace_id,
 							.phase = AR_CHECKPOINT_RECORD_PHASE_RESTORE,
 							.target_id = p->target_id });
+	keep_changed(s, e, true); /* until it is known that all files are as they were at first */
 	return AR_OK;
 }
 
@@ -157,6 +207,7 @@ enum ar_status ar_apply_checkpoint_restored(struct ar_session *s, const struct a
 	r.status = AR_CHECKPOINT_RECORD_STATUS_AVAILABLE;
 	r.tree = p->before;
 	keep_record(s, c, &r);
+	keep_changed(s, e, !is_base(s, e, p->target_id));
 	return AR_OK;
 }
 

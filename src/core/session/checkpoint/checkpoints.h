@@ -6,6 +6,8 @@
 
 #include "decide.h"
 
+struct ar_work_folder; /* workspace/work_folder.h */
+
 #define AR_CHECKPOINT_CHANGES_MAX ((size_t)1024 * 1024) /* bytes of the list of a restore that is stored */
 
 struct ar_checkpoint {
@@ -28,8 +30,9 @@ const struct ar_shape_checkpoint_record *ar_session_checkpoint_of(const struct a
 bool ar_checkpoint_is_kept(const struct ar_shape_checkpoint_record *r, const struct ar_policy *policy,
 			   ar_usec now);
 
-/* The restore that is under way: some files are as they were, some are not yet. NULL: none. */
-const struct ar_shape_checkpoint_record *ar_session_restoring(const struct ar_session *s);
+/* The restore that is under way in the folder: some files are as they were, some are not yet. NULL: none. */
+const struct ar_shape_checkpoint_record *ar_session_restoring(const struct ar_session *s,
+							      const struct ar_work_folder *p);
 bool ar_session_makes_checkpoint(const struct ar_session *s); /* or restores one */
 
 /* decide_checkpoint.c */
@@ -46,11 +49,15 @@ void ar_checkpoint_drop(struct ar_decision *d, const struct ar_turn *turn); /* i
 void ar_checkpoint_after_turn(struct ar_decision *d, const struct ar_turn *turn);
 /* restore.c */
 /* The files are made as the tree has them; returns the checkpoint of the state before. */
-struct ar_str ar_checkpoint_restore(struct ar_decision *d, struct ar_str target, struct ar_str tree,
-				    struct ar_str reason);
+struct ar_restore {
+	struct ar_str target, tree, reason;
+};
+struct ar_str ar_checkpoint_restore(struct ar_decision *d, const struct ar_work_folder *p,
+				    const struct ar_restore *r);
 
-/* Refuses while a turn runs, or files are moved. */
-AR_MUST_USE enum ar_status ar_checkpoints_check_rest(const struct ar_session *s, struct ar_error *err);
+/* Refuses while a turn runs in the folder, or its files are moved; in the session's, while any turn runs. */
+AR_MUST_USE enum ar_status ar_checkpoints_check_rest(const struct ar_session *s,
+						     const struct ar_work_folder *p, struct ar_error *err);
 
 /* decide_checkpoint.c */
 void ar_checkpoints_lost(struct ar_decision *d); /* after a crash: what is open has no process */

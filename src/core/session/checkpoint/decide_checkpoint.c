@@ -28,15 +28,16 @@ static struct ar_str tree_before(const struct ar_decision *d, const struct ar_tu
 
 static void begin(struct ar_decision *d, const struct ar_turn *turn, int phase)
 {
+	const struct ar_work_folder p = ar_work_folder_in(d->session, turn->thread);
 	struct ar_str id = ar_decide_mint(d, "cp", &d->counters.checkpoint.v);
 	struct ar_effect_checkpoint *effect;
 
 	ar_turn_emit(d, turn, AR_EV_CHECKPOINT_STARTED,
-		     &(struct ar_ev_checkpoint_started){ .checkpoint_id = id,
-							 .phase = phase,
-							 .workspace_id = d->session->bound->workspace_id });
+		     &(struct ar_ev_checkpoint_started){
+			     .checkpoint_id = id, .phase = phase, .workspace_id = p.bound->workspace_id });
 	effect = &ar_decide_effect(d, AR_EFFECT_CHECKPOINT)->checkpoint;
 	effect->kind = AR_CHECKPOINT_SAVE;
+	effect->child = ar_work_folder_child(&p);
 	effect->id = id;
 	if (phase == AR_CHECKPOINT_STARTED_PHASE_END)
 		effect->from = tree_before(d, turn);
@@ -48,7 +49,9 @@ static void begin(struct ar_decision *d, const struct ar_turn *turn, int phase)
 enum ar_hold ar_checkpoint_before_call(struct ar_decision *d, const struct ar_turn *turn,
 				       const struct ar_tool *tool)
 {
-	if (tool->works_in_folder && ar_session_restoring(d->session))
+	const struct ar_work_folder p = ar_work_folder_in(d->session, turn->thread);
+
+	if (tool->works_in_folder && ar_session_restoring(d->session, &p))
 		return AR_HELD;
 	if (!are_kept(d) || !tool->works_in_folder || tool->is_read_only)
 		return AR_GO_ON;
@@ -275,8 +278,12 @@ enum ar_status ar_decide_checkpoint_done(struct ar_decision *d, struct ar_error 
 		ar_isolation_filled(d, end);
 	if (end->kind == AR_CHECKPOINT_MERGE)
 		ar_isolation_merged(d, end);
-	if (!r || r->status != AR_CHECKPOINT_RECORD_STATUS_PENDING)
+	if (end->kind == AR_CHECKPOINT_CLEAR)
+		ar_isolation_cleared(d, end);
+	if (!r || r->status != AR_CHECKPOINT_RECORD_STATUS_PENDING) {
+		ar_isolation_release(d);
 		return AR_OK;
+	}
 	record_end(d, r, end);
 	if (r->phase == AR_CHECKPOINT_RECORD_PHASE_RESTORE) {
 		ar_decide_start_held(d);
@@ -286,5 +293,6 @@ enum ar_status ar_decide_checkpoint_done(struct ar_decision *d, struct ar_error 
 			ar_decide_resume(d, turn);
 	}
 	ar_checkpoints_expire(d);
+	ar_isolation_release(d);
 	return AR_OK;
 }

@@ -2,6 +2,7 @@
  * began with and what is being restored stays. A state of the files that no other checkpoint of the session
  * has may leave the store. Pure. */
 #include "checkpoint/checkpoints.h"
+#include "workspace/work_folder.h"
 
 #define DAY (INT64_C(24) * 3600 * 1000000)
 
@@ -43,8 +44,12 @@ static struct ar_texts leaving(struct ar_decision *d, size_t most, ar_usec befor
 
 static bool has_tree(const struct ar_session *s, struct ar_str tree)
 {
-	if (s->files && ar_str_eq(s->files->base, tree))
-		return true;
+	struct ar_work_folder p;
+
+	for (size_t at = 0; ar_work_folder_next(s, &at, &p);) {
+		if (p.files && ar_str_eq(p.files->base, tree))
+			return true;
+	}
 	for (size_t i = 0; i < s->checkpoints.count; i++) {
 		if (ar_str_eq(ar_checkpoint_at(s, i)->tree, tree))
 			return true;

@@ -97,7 +97,7 @@ static void write_surroundings(struct document *doc, const struct ar_turn *turn,
 	ar_jw_str(&doc->w, doc->d->session->policy_ref);
 	ar_jw_mstr(&doc->w, "workspaceId", doc->d->session->workspace);
 	ar_jw_key(&doc->w, "cwd");
-	ar_jw_str(&doc->w, ar_decide_folder(doc->d));
+	ar_jw_str(&doc->w, ar_decide_folder_of(doc->d, turn));
 	ar_jw_mstr(&doc->w, "source", turn->source);
 	write_sandbox(doc, turn, call, chain);
 	ar_jw_key(&doc->w, "routing");

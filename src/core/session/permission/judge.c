@@ -400,8 +400,8 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 	struct ar_evaluation b = { .d = d, .turn = turn, .act = &own };
 	struct ar_judgement j;
 
-	own.root = ar_decide_folder(d);
-	own.command = ar_shell_command(d, act, &own.covers);
+	own.root = ar_decide_folder_of(d, turn);
+	own.command = ar_shell_command(d, &own, &own.covers);
 	if (!own.command)
 		own.covers = ar_covers_tool(d, act->tool);
 	b.profile = ar_profile_settle(d, turn, act);

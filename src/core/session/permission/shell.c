@@ -128,7 +128,7 @@ const struct ar_command_line *ar_shell_command(struct ar_decision *d, const stru
 		ar_command_parse(text, d->arena, c);
 	else
 		read_input(d, input, c);
-	c->root = ar_decide_folder(d);
+	c->root = act->root;
 	c->cwd = cwd;
 	ar_command_judge_writes(c);
 	if (!ar_str_empty(input))

@@ -5,6 +5,7 @@
 #include "process/record.h"
 #include "tenant.h"
 #include "tool/calls.h"
+#include "workspace/work_folder.h"
 
 #define DAY ((ar_usec)86400 * 1000000)
 
@@ -247,14 +248,25 @@ static bool may_write(const struct ar_tool *tool)
 	return tool->works_in_folder && tool->is_confined && !tool->is_read_only;
 }
 
+/* Of the folder that the turn works in. */
+static struct ar_disk_used disk_of(const struct ar_session *s, const struct ar_turn *turn)
+{
+	struct ar_work_folder p = ar_work_folder_in(s, turn->thread);
+
+	if (!p.child)
+		return s->disk;
+	return p.files ? (struct ar_disk_used){ p.files->used_bytes, p.files->used_partly }
+		       : (struct ar_disk_used){ 0 };
+}
+
 enum ar_hold ar_tenant_claim_disk(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 				  const struct ar_tool *tool)
 {
-	const struct ar_disk_used *disk = &d->session->disk;
+	const struct ar_disk_used disk = disk_of(d->session, turn);
 	int64_t most = ar_tenant_disk_limit(d);
 	struct ar_str message;
 
-	if (most == 0 || !may_write(tool) || !disk->used.set || disk->used.v <= most)
+	if (most == 0 || !may_write(tool) || !disk.used.set || disk.used.v <= most)
 		return AR_GO_ON;
 	message = ar_arena_fmt(
 		d->arena,
@@ -262,7 +274,7 @@ enum ar_hold ar_tenant_claim_disk(struct ar_decision *d, struct ar_turn *turn, s
 		"than the %lld that it may have. This was measured at the start of the turn by "
 		"adding up all files. Reading still works. Somebody has to delete files in the "
 		"folder, restore an earlier state (agentctl undo), or ask the operator for more",
-		disk->partly.v ? "at least " : "", (long long)disk->used.v, (long long)most);
+		disk.partly.v ? "at least " : "", (long long)disk.used.v, (long long)most);
 	ar_decide_refuse_call(d, turn, call, "unavailable",
 			      &(struct ar_call_failure){ .status = AR_TOOL_FAILED_STATUS_FAILED,
 							 .category = AR_STR("disk_quota_exceeded"),

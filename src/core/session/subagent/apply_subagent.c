@@ -26,7 +26,9 @@ static void drop_old(struct ar_session *s)
 	size_t closed = 0;
 
 	for (size_t i = s->subagents.count; i > 0; i--) {
-		if (ar_subagent_is_closed(ar_subagent_at(s, i - 1)) && ++closed > WINDOW_CLOSED)
+		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i - 1);
+
+		if (ar_subagent_is_closed(r) && !ar_subagent_keeps_files(r) && ++closed > WINDOW_CLOSED)
 			ar_vec_remove(&s->subagents, i - 1);
 	}
 }
@@ -236,4 +238,24 @@ void ar_apply_subagent_spent(struct ar_session *s, struct ar_str thread, struct 
 	use.cost += use.reserved;
 	if (a->is_settled.v)
 		settle(s, a->record, &use);
+}
+
+void ar_apply_subagent_folder(struct ar_session *s, struct ar_str id,
+			      const struct ar_shape_workspace_binding *folder)
+{
+	struct ar_subagent *a = find_by(s, id, false);
+	struct ar_shape_subagent_record r = *a->record;
+
+	r.folder = folder;
+	keep_record(s, a, &r);
+}
+
+void ar_apply_subagent_files(struct ar_session *s, struct ar_str id, const struct ar_shape_session_files *f)
+{
+	struct ar_subagent *a = find_by(s, id, false);
+	struct ar_shape_subagent_record r = *a->record;
+
+	r.files = f;
+	keep_record(s, a, &r);
+	drop_old(s);
 }

@@ -3,6 +3,7 @@
 #include "process/record.h"
 #include "subagent/subagents.h"
 #include "task/task.h"
+#include "workspace/isolation.h"
 
 #define REASON_MAX 1024
 
@@ -159,6 +160,7 @@ void ar_subagents_close_ended(struct ar_decision *d)
 		ar_task_child_ended(d, task);
 		i = d->session->subagents.count + 1; /* its parent may have rest now */
 	}
+	ar_isolation_release(d);
 }
 
 enum ar_status ar_decide_close_subagent(struct ar_decision *d, struct ar_error *err)

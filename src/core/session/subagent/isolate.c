@@ -3,6 +3,7 @@
 #include "definition/definition.h"
 #include "limits/route.h"
 #include "subagent/subagents.h"
+#include "workspace/work_folder.h"
 
 #define WORD_MAX 64 /* of a caller's own, in our sentence */
 
@@ -169,6 +170,44 @@ static enum ar_status choose_workspace(const struct ar_shape_isolation *asked, s
 	return AR_OK;
 }
 
+/* What stands in the way of a folder of its own; absent: nothing. */
+static struct ar_str no_folder(const struct ar_decision *d, const struct ar_spawn_plan *plan)
+{
+	const struct ar_session *s = d->session;
+	const struct ar_work_folder around = ar_work_folder_in(s, plan->asked->thread->id);
+
+	if (ar_str_is(plan->isolation.workspace, "none"))
+		return AR_STR("isolation.workspace is none");
+	if (!s->bound)
+		return AR_STR("the session has no workspace (workspaceId of create_session)");
+	if (!ar_str_absent(ar_session_worker(s)))
+		return AR_STR("the files of the workspace are on a worker");
+	if (ar_work_folder_is_own(&around) && around.bound->isolation != AR_WORKSPACE_ISOLATION_WORKTREE)
+		return AR_STR("the folder of the parent is a copy without a repository (isolation of the "
+			      "session)");
+	if (d->input->policy->checkpoints <= 0 || ar_str_empty(d->input->policy->folders))
+		return AR_STR("this server has no folders for agents; it needs workspaces.dir, a sandbox, "
+			      "and workspaces.checkpoints above 0");
+	return AR_STR_NONE;
+}
+
+static enum ar_status choose_worktree(struct ar_decision *d, const struct ar_shape_isolation *asked,
+				      struct ar_spawn_plan *ret, struct ar_error *err)
+{
+	struct ar_str word = ar_str_absent(asked->worktree) ? AR_STR("shared") : asked->worktree, fault;
+
+	ret->isolation.worktree = word;
+	if (ar_str_is(word, "shared"))
+		return AR_OK;
+	if (!ar_str_is(word, "own"))
+		return unsupported(err, "worktree", word, "shared or own");
+	fault = no_folder(d, ret);
+	ret->has_folder = ar_str_absent(fault);
+	return ret->has_folder ? AR_OK
+			       : ar_refuse(err, AR_ERR_ISOLATION_UNSUPPORTED,
+					   "isolation.worktree 'own' cannot be had: %.*s", AR_STR_ARG(fault));
+}
+
 /* ---- model ---- */
 
 /* Files name models of other installations: one that is not configured here is not asked for, also where a
@@ -245,9 +284,9 @@ enum ar_status ar_subagent_isolate(struct ar_decision *d, const struct ar_spawn 
 	ret->options = inherited_options(asked);
 	ret->isolation.tool = ar_str_absent(in->tool) ? AR_STR("inherit") : in->tool;
 	if (check_fixed(in->prompt, "prompt", "own", &ret->isolation.prompt, err) != AR_OK ||
-	    check_fixed(in->worktree, "worktree", "shared", &ret->isolation.worktree, err) != AR_OK ||
 	    check_fixed(in->memory, "memory", "own", &ret->isolation.memory, err) != AR_OK ||
-	    choose_workspace(in, ret, err) != AR_OK || choose_tools(d, asked, &def, ret, err) != AR_OK ||
+	    choose_workspace(in, ret, err) != AR_OK || choose_worktree(d, in, ret, err) != AR_OK ||
+	    choose_tools(d, asked, &def, ret, err) != AR_OK ||
 	    choose_mode(d, asked, &def, ret, err) != AR_OK || choose_model(d, asked, &def, ret, err) != AR_OK)
 		return AR_E_REFUSED;
 	return AR_OK;

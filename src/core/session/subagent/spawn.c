@@ -3,6 +3,8 @@
 #include "people.h"
 #include "subagent/subagents.h"
 #include "task/task.h"
+#include "tenant.h"
+#include "workspace/work_folder.h"
 
 /* ---- whether it may be ---- */
 
@@ -25,11 +27,22 @@ static int64_t depth_of(const struct ar_session *s, const struct ar_thread *t)
 	return parent ? parent->depth.v + 1 : 1;
 }
 
+/* Of closed ones: each takes space until it is merged or discarded. */
+static size_t kept_folders(const struct ar_session *s)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->subagents.count; i++)
+		count += ar_subagent_is_closed(ar_subagent_at(s, i)) &&
+			 ar_subagent_keeps_files(ar_subagent_at(s, i));
+	return count;
+}
+
 static enum ar_status check_limits(const struct ar_decision *d, const struct ar_spawn *asked,
 				   struct ar_error *err)
 {
 	const struct ar_policy *policy = d->input->policy;
-	size_t open = ar_session_open_subagents(d->session, AR_STR_NONE);
+	size_t open = ar_session_open_subagents(d->session, AR_STR_NONE) + kept_folders(d->session);
 
 	if (depth_of(d->session, asked->thread) > policy->subagent_depth)
 		return ar_refuse(err, AR_ERR_DEPTH_LIMIT,
@@ -37,8 +50,8 @@ static enum ar_status check_limits(const struct ar_decision *d, const struct ar_
 				 (long long)policy->subagent_depth);
 	if ((int64_t)open >= policy->subagents_max)
 		return ar_refuse(err, AR_ERR_FANOUT_LIMIT,
-				 "session %.*s has %zu subagents that are not closed, which is the limit "
-				 "(subagents.max_children)",
+				 "session %.*s has %zu subagents that are not closed, or whose folder is not "
+				 "merged or discarded, which is the limit (subagents.max_children)",
 				 AR_STR_ARG(d->session->id), open);
 	if (!ar_str_absent(asked->id) && ar_session_subagent(d->session, asked->id))
 		return ar_refuse(err, AR_ERR_ID_CONFLICT,
@@ -123,6 +136,43 @@ static void say_spawned(struct ar_decision *d, const struct ar_spawn_plan *plan,
 			.budget = asked->budget });
 }
 
+/* Below workspaces.dir, named by the thread: callers choose ids of children, not those of threads. */
+static struct ar_str path_for(struct ar_decision *d, const struct ar_shape_subagent_record *r)
+{
+	const struct ar_session *s = d->session;
+	char home[AR_SESSION_KEY_LEN];
+	uint64_t n = 0;
+
+	ar_tenant_home(ar_session_tenant(s), home);
+	ar_id_counter(r->child_thread_id, &n);
+	return ar_arena_fmt(d->arena, "%.*s/%.*s/%.*s/sessions/%.*s/agent-%llu/files",
+			    AR_STR_ARG(d->input->policy->folders), AR_SESSION_KEY_LEN, home,
+			    AR_STR_ARG(ar_workspace_key_in(s->bound->workspace_id)),
+			    AR_STR_ARG(s->session_key), (unsigned long long)n);
+}
+
+/* Filled from the folder that its parent works in, before its first call that needs it. */
+static void say_bound(struct ar_decision *d, struct ar_str id)
+{
+	const struct ar_shape_subagent_record *r = ar_session_subagent(d->session, id);
+	struct ar_work_folder around;
+	struct ar_ids ids = { 0 };
+
+	if (!r)
+		return; /* a fact did not fit: the decision says so */
+	around = ar_work_folder_in(d->session, r->parent_thread_id);
+	ids.at[AR_SCOPE_THREAD] = r->child_thread_id;
+	ids.at[AR_SCOPE_SUBAGENT] = id;
+	ar_decide_emit(d, AR_EV_WORKSPACE_BOUND, &ids,
+		       &(struct ar_ev_workspace_bound){ .binding = &(struct ar_shape_workspace_binding){
+								.workspace_id = around.bound->workspace_id,
+								.version = around.bound->version,
+								.folder = path_for(d, r),
+								.trusted = around.bound->trusted,
+								.isolation = AR_WORKSPACE_ISOLATION_WORKTREE,
+								.origin = around.bound->folder } });
+}
+
 /* Before the child runs: a reader of the task finds it. */
 static void say_delegated(struct ar_decision *d, const struct ar_task *task, struct ar_str child)
 {
@@ -163,6 +213,8 @@ struct ar_str ar_subagent_begin(struct ar_decision *d, struct ar_spawn_plan *pla
 	if (!ar_str_absent(plan->instructions))
 		ar_decide_content(d, plan->instructions);
 	say_spawned(d, plan, id, ids.at[AR_SCOPE_THREAD]);
+	if (plan->has_folder)
+		say_bound(d, id);
 	if (plan->task)
 		say_delegated(d, plan->task, id);
 	plan->turn.thread = ar_session_thread(d->session, ids.at[AR_SCOPE_THREAD]);

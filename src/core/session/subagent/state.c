@@ -41,6 +41,12 @@ bool ar_subagent_is_over(const struct ar_shape_subagent_record *r)
 	return false;
 }
 
+bool ar_subagent_keeps_files(const struct ar_shape_subagent_record *r)
+{
+	return r->files && r->files->status != AR_SESSION_FILES_STATUS_REMOVED &&
+	       r->files->status != AR_SESSION_FILES_STATUS_LEFT;
+}
+
 bool ar_subagent_is_under(const struct ar_session *s, const struct ar_shape_subagent_record *r,
 			  struct ar_str ancestor)
 {

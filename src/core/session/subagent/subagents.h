@@ -34,6 +34,7 @@ const struct ar_shape_subagent_record *ar_session_subagent_in(const struct ar_se
 bool ar_subagent_is_closed(const struct ar_shape_subagent_record *r);
 bool ar_subagent_is_closing(const struct ar_shape_subagent_record *r);
 bool ar_subagent_is_over(const struct ar_shape_subagent_record *r); /* nothing of it runs or waits */
+bool ar_subagent_keeps_files(const struct ar_shape_subagent_record *r); /* it has a folder, closed or not */
 bool ar_subagent_is_under(const struct ar_session *s, const struct ar_shape_subagent_record *r,
 			  struct ar_str ancestor); /* however deep */
 bool ar_subagents_open_of_turn(const struct ar_session *s, const struct ar_turn *turn); /* one not closed */
@@ -70,6 +71,7 @@ struct ar_spawn_plan {
 	struct ar_shape_isolation isolation; /* that it gets */
 	struct ar_shape_model_policy model;
 	struct ar_shape_turn_options options;
+	bool has_folder; /* of its own; otherwise it works where its parent does */
 	struct ar_str instructions,
 		instructions_ref; /* of its definition; the text only where it is to be stored */
 	int64_t instructions_bytes;

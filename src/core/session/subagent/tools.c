@@ -184,7 +184,8 @@ static enum ar_status spawn(struct ar_decision *d, struct ar_turn *turn, struct 
 	const struct ar_shape_subagent_record *r = child_of(d->session, call->id);
 	bool is_background = flag_in(args, "background");
 	struct ar_shape_isolation isolation = { .tool = text_in(d, args, "tools"),
-						.workspace = text_in(d, args, "workspace") };
+						.workspace = text_in(d, args, "workspace"),
+						.worktree = text_in(d, args, "worktree") };
 	struct ar_spawn asked = { .thread = ar_decide_thread(d, turn),
 				  .turn = turn,
 				  .call = call->id,

@@ -116,6 +116,24 @@ static void no_files(struct ar_decision *d, struct ar_turn *turn, struct ar_invo
 			.advice = AR_STR("tell the user; the next turn tries to prepare them again") });
 }
 
+/* Its parent asked for a folder of the child's own: work without it is not what was asked for. */
+static enum ar_hold fail_child(struct ar_decision *d, struct ar_turn *turn, struct ar_str fault)
+{
+	const struct ar_work_folder p = ar_work_folder_in(d->session, turn->thread);
+
+	if (!p.child)
+		return AR_GO_ON;
+	ar_decide_fail(d, turn,
+		       &(struct ar_ending){
+			       .status = AR_TURN_FAILED_STATUS_FAILED,
+			       .category = AR_STR("workspace_unavailable"),
+			       .message =
+				       ar_arena_fmt(d->arena, "the folder of agent %.*s cannot be made: %.*s",
+						    AR_STR_ARG(p.child->subagent_id), AR_STR_ARG(fault)),
+			       .advice = AR_STR("remove what stands in the way, then send it more input") });
+	return AR_HELD;
+}
+
 static void bad_arguments(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 			  struct ar_str fault, bool gave_up)
 {
@@ -432,6 +450,8 @@ static enum ar_hold start_some(struct ar_decision *d, struct ar_turn *turn, cons
 		if (tool && ar_isolation_before_call(d, turn, tool) == AR_HELD)
 			continue; /* the same */
 		if (tool && !ar_str_absent(ar_isolation_fault(d->session, turn, tool))) {
+			if (fail_child(d, turn, ar_isolation_fault(d->session, turn, tool)) == AR_HELD)
+				return AR_HELD;
 			no_files(d, turn, call, ar_isolation_fault(d->session, turn, tool));
 			continue;
 		}

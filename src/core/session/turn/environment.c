@@ -46,7 +46,7 @@ struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *t
 							.grace_ms = policy->process_grace_ms };
 	const struct ar_shape_turn_environment e = {
 		.workspace_id = d->session->workspace,
-		.cwd = ar_decide_folder(d),
+		.cwd = ar_decide_folder_of(d, turn),
 		.shell = policy->shell,
 		.os = policy->os,
 		.arch = policy->arch,

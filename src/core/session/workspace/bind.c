@@ -2,6 +2,7 @@
  * takeover reads no other log. Pure. */
 #include "apply.h"
 #include "decide.h"
+#include "subagent/subagents.h"
 #include "tenant.h"
 #include "workspace/workspace.h"
 
@@ -92,6 +93,12 @@ enum ar_status ar_apply_workspace_bound(struct ar_session *s, const struct ar_ev
 
 	if (!p->binding)
 		return ar_apply_unknown(err, e, "workspace");
+	if (!ar_str_absent(e->ids[AR_SCOPE_SUBAGENT])) {
+		if (!ar_session_subagent(s, e->ids[AR_SCOPE_SUBAGENT]))
+			return ar_apply_unknown(err, e, "subagent");
+		ar_apply_subagent_folder(s, e->ids[AR_SCOPE_SUBAGENT], p->binding);
+		return AR_OK;
+	}
 	s->bound = ar_struct_copy(&ar_shape_workspace_binding_desc, p->binding, AR_COPY_TEXT, &s->arena);
 	return AR_OK;
 }

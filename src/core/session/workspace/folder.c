@@ -2,6 +2,7 @@
  * no reader can forget one of the two questions. Pure. */
 #include "decide.h"
 #include "tenant.h"
+#include "workspace/work_folder.h"
 
 /* The workspace of the host belongs to AR_TENANT_LOCAL: its files, its instruction file, and the tools
  * that work in it. Another tenant is admitted only where none is configured, or where the operator
@@ -21,6 +22,14 @@ struct ar_str ar_session_folder(const struct ar_session *s, const struct ar_poli
 	if (s->bound)
 		return s->bound->folder;
 	return admits(policy, s->tenant) ? policy->workspace : AR_STR_NONE;
+}
+
+struct ar_str ar_session_folder_in(const struct ar_session *s, const struct ar_policy *policy,
+				   struct ar_str thread)
+{
+	struct ar_work_folder p = ar_work_folder_in(s, thread);
+
+	return p.child ? p.bound->folder : ar_session_folder(s, policy);
 }
 
 struct ar_str ar_session_worker(const struct ar_session *s)
@@ -50,6 +59,12 @@ struct ar_str ar_decide_folder(const struct ar_decision *d)
 		return ar_str_empty(d->input->command.own_folder) ? ar_decide_workspace(d)->root
 								  : d->input->command.own_folder;
 	return admits(d->input->policy, d->input->tenant) ? d->input->policy->workspace : AR_STR_NONE;
+}
+
+struct ar_str ar_decide_folder_of(const struct ar_decision *d, const struct ar_turn *turn)
+{
+	return d->session->head > 0 ? ar_session_folder_in(d->session, d->input->policy, turn->thread)
+				    : ar_decide_folder(d);
 }
 
 /* ---- whom entries of the settings are for ---- */
