@@ -252,6 +252,20 @@ test('docs/subagents.md: the child agents of the newest session', async (t) => {
 	assert.match(await bash(`agentctl agent send ${id} 'more' && agentctl agent close ${id} --reason done`, env), /accepted\n[^]*closed/);
 });
 
+test('docs/subagents.md: a worktree of its own', { skip: process.env.AR_TEST_POSTGRES && 'no root is named on a cluster' }, async (t) => {
+	const home = newFolder();
+	mkdirSync(join(home, 'project'));
+	execFileSync('sh', ['-ec', 'git init -q .; echo a > a; git -c user.name=n -c user.email=e@x add .; git -c user.name=n -c user.email=e@x commit -qm first'], { cwd: join(home, 'project'), env: { ...process.env, HOME: home } });
+	if (process.getuid() === 0) execFileSync('chown', ['-R', '1000:1000', join(home, 'project')]);
+	const rt = await startAgentd({ model: await startModel(), config: { 'permission.mode': 'bypass', 'workspaces.dir': newFolder(), 'subagents.tools': true } });
+	t.after(() => rt.stop());
+	const write = JSON.stringify(`[[tool write_file ${JSON.stringify({ path: 'NOTES', content: 'noted' })}]]`).replaceAll(']', '\\u005d');
+	const script = block('docs/subagents.md', 'agent-worktrees').replace('"Let an agent with a worktree of its own write the notes."', `'[[tool spawn_agent {"objective":${write},"worktree":"own"}]]'`);
+	const out = await bash(script, { HOME: home, AGENTD_SOCKET: rt.socket });
+	assert.match(out, /\+noted\n[^]*1 file applied\n[^]*closed\n$/);
+	assert.equal(readFileSync(join(home, 'project/NOTES'), 'utf8'), 'noted');
+});
+
 test('docs/guide/tools.md: a workspace, and what a turn has', async (t) => {
 	const model = await startModel();
 	const home = newFolder();

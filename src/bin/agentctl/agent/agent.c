@@ -1,8 +1,10 @@
-/* `agentctl agent`: the child agents of a session as a tree; input for one, waiting for it, and its end. */
+/* `agentctl agent`: the child agents of a session as a tree; input for one, its end, and what it changed in a
+ * folder of its own. */
 #include "api.h"
 #include "clock.h"
 #include "id.h"
 #include "resolve.h"
+#include "workspace/workspace.h"
 
 #include <string.h>
 
@@ -96,12 +98,17 @@ static void print_agent(struct ar_ctl *c, struct ar_json record)
 	static const char *const rules[] = {
 		"prompt", "workspace", "worktree", "tool", "permission", "memory"
 	};
-	struct ar_json spent = ar_json_get(record, "spent");
+	struct ar_json spent = ar_json_get(record, "spent"), files = ar_json_get(record, "files");
+	bool is_changed = false;
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(lines); i++)
 		ar_out_member(&c->out, lines[i][0], ar_api_str(record, lines[i][1]));
 	for (size_t i = 0; i < AR_ARRAY_LEN(rules); i++)
 		ar_out_member(&c->out, rules[i], ar_api_str(ar_json_get(record, "isolation"), rules[i]));
+	if (ar_json_bool(ar_json_get(files, "changed"), &is_changed) && is_changed)
+		ar_out_member(&c->out, "files", AR_STR("changed: merge or discard them"));
+	else
+		ar_out_member(&c->out, "files", ar_api_str(files, "status"));
 	ar_out_printf(&c->out, "%-10s %lld tokens, %lld tool calls\n", "used",
 		      (long long)ar_api_int(spent, "tokens"), (long long)ar_api_int(spent, "toolCalls"));
 	if (!ar_str_empty(ar_api_str(record, "summary")))
@@ -185,6 +192,49 @@ static enum ar_exit resume(struct ar_ctl *c, const struct ar_ctl_args *a)
 	return ar_api_show(c, "resume_subagent", &body, print_status);
 }
 
+/* ---- its own folder ---- */
+
+/* Its id names the session; false: it is none, and that is said. */
+static bool find_session(struct ar_ctl *c, const char *agent, const char **ret)
+{
+	struct ar_str key = ar_id_owner(ar_str_from(agent));
+
+	if (ar_str_absent(key)) {
+		(void)ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl agent list SESSION"),
+				      "'%.64s' is not the id of an agent", agent);
+		return false;
+	}
+	*ret = ar_arena_fmt(&c->arena, "sess_%.*s", AR_STR_ARG(key)).p;
+	return true;
+}
+
+static enum ar_exit change_folder(struct ar_ctl *c, const struct ar_ctl_args *a,
+				  enum ar_exit (*run)(struct ar_ctl *c,
+						      const struct ar_workspace_change *what))
+{
+	struct ar_workspace_change what = { .agent = a->words[1], .reason = a->values[AGENT_REASON] };
+
+	return find_session(c, what.agent, &what.session) ? run(c, &what) : AR_EXIT_USAGE;
+}
+
+static enum ar_exit merge(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	return change_folder(c, a, ar_workspace_apply);
+}
+
+static enum ar_exit discard(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	return change_folder(c, a, ar_workspace_discard);
+}
+
+static enum ar_exit diff(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	const char *session;
+
+	return find_session(c, a->words[1], &session) ? ar_workspace_diff(c, session, a->words[1])
+						      : AR_EXIT_USAGE;
+}
+
 /* ---- the command ---- */
 
 static const struct {
@@ -192,8 +242,9 @@ static const struct {
 	int min, max; /* words, the name counted */
 	enum ar_exit (*run)(struct ar_ctl *c, const struct ar_ctl_args *a);
 } acts[] = {
-	{ "list", 1, 2, list },	    { "show", 2, 2, show }, { "send", 3, 3, send },
-	{ "resume", 2, 2, resume }, { "close", 2, 2, end },
+	{ "list", 1, 2, list },	    { "show", 2, 2, show },	  { "send", 3, 3, send },
+	{ "resume", 2, 2, resume }, { "close", 2, 2, end },	  { "diff", 2, 2, diff },
+	{ "merge", 2, 2, merge },   { "discard", 2, 2, discard },
 };
 
 static enum ar_exit agent(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -203,28 +254,36 @@ static enum ar_exit agent(struct ar_ctl *c, const struct ar_ctl_args *a)
 		    a->count <= acts[i].max)
 			return acts[i].run(c, a);
 	}
-	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl agent --help"),
-			       "agent needs list, or show, send, resume, close with the id of an agent");
+	return ar_ctl_complain(
+		c, AR_EXIT_USAGE, AR_STR("agentctl agent --help"),
+		"agent needs list, or show, send, resume, close, diff, merge, discard with the id of "
+		"an agent");
 }
 
 const struct ar_ctl_command ar_cmd_agent = {
 	.name = "agent",
-	.synopsis = "list|show|send|resume|close [SESSION|AGENT] [TEXT]",
-	.summary = "list the child agents of a session, send them input, end them",
+	.synopsis = "list|show|send|resume|close|diff|merge|discard [SESSION|AGENT] [TEXT]",
+	.summary = "list the child agents of a session, send them input, end them, merge their work",
 	.text = "A child agent works in a thread of its own for a turn of the session. AGENT is its id "
 		"(sub_...).\n"
 		"list shows all of a session, children under their parents; send gives one more input; "
 		"resume continues\n"
-		"one that was lost or failed; close ends one with its children and processes.",
+		"one that was lost or failed; close ends one with its children and processes. diff, merge "
+		"and "
+		"discard are\n"
+		"for one with a worktree of its own: what it changed is shown, merged into the folder of its "
+		"parent, or\n"
+		"thrown away; its folder goes when it is closed and nothing in it is left to merge.",
 	.examples = "agentctl agent list\n"
 		    "agentctl agent list last --status running\n"
 		    "agentctl agent show sub_01jbq8m3k2v4x6z8a0c2e4g6j8_1\n"
 		    "agentctl agent send sub_01jbq8m3k2v4x6z8a0c2e4g6j8_1 'and the tests?'\n"
-		    "agentctl agent close sub_01jbq8m3k2v4x6z8a0c2e4g6j8_1 --reason 'not needed'",
+		    "agentctl agent close sub_01jbq8m3k2v4x6z8a0c2e4g6j8_1 --reason 'not needed'\n"
+		    "agentctl agent merge sub_01jbq8m3k2v4x6z8a0c2e4g6j8_1",
 	.min = 1,
 	.max = 3,
 	.options = { [AGENT_STATUS] = { "status", "STATUS", "list: only those" },
-		     [AGENT_REASON] = { "reason", "TEXT", "resume, close: reason to record" },
+		     [AGENT_REASON] = { "reason", "TEXT", "resume, close, merge, discard: reason to record" },
 		     [AGENT_FORCE] = { "force", NULL, "close: kill its processes at once" } },
 	.run = agent,
 };

@@ -1,5 +1,6 @@
-/* `agentctl workspace diff|apply|discard`: what a session changed in the folder that it has for itself. The
- * end of a merge or of a discard is a fact, which is waited for. */
+/* `agentctl workspace diff|apply|discard`, `agentctl agent diff|merge|discard`: what a session or a child
+ * agent changed in the folder that it has for itself. The end of a merge or of a discard is a fact, which is
+ * waited for. */
 #include "checkpoint/checkpoint.h"
 #include "follow.h"
 #include "resolve.h"
@@ -115,6 +116,7 @@ static enum ar_exit change(struct ar_ctl *c, const char *command, const char *me
 		return exit;
 	ar_jw_open(&j);
 	ar_jw_mstr(&j, "sessionId", session);
+	ar_jw_mstr(&j, "subagentId", ar_str_from(what->agent));
 	if (what->path_count > 0) {
 		ar_jw_key(&j, "paths");
 		ar_jw_open_array(&j);
@@ -141,15 +143,21 @@ enum ar_exit ar_workspace_discard(struct ar_ctl *c, const struct ar_workspace_ch
 	return change(c, "discard_workspace", "checkpointId", what);
 }
 
-enum ar_exit ar_workspace_diff(struct ar_ctl *c, const char *word)
+enum ar_exit ar_workspace_diff(struct ar_ctl *c, const char *word, const char *agent)
 {
+	struct ar_buf body = { 0 };
+	struct ar_jw j = ar_jw(&body);
 	struct ar_api_reply reply;
 	struct ar_str session;
 	enum ar_exit exit = ar_resolve_session(c, word, &session);
 
 	if (exit != AR_EXIT_OK)
 		return exit;
-	exit = ar_api_call(c, "diff_workspace", ar_resolve_body(c, "sessionId", session), &reply);
+	ar_jw_open(&j);
+	ar_jw_mstr(&j, "sessionId", session);
+	ar_jw_mstr(&j, "subagentId", ar_str_from(agent));
+	ar_jw_close(&j);
+	exit = ar_api_call(c, "diff_workspace", ar_ctl_take_buf(c, &body), &reply);
 	if (exit == AR_EXIT_OK)
 		ar_checkpoint_print_diff(c, &reply, false);
 	ar_api_fini(&reply);

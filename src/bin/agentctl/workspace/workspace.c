@@ -259,7 +259,7 @@ static enum ar_exit archive(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 static enum ar_exit diff(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
-	return ar_workspace_diff(c, a->words[1]);
+	return ar_workspace_diff(c, a->words[1], NULL);
 }
 
 static enum ar_exit apply(struct ar_ctl *c, const struct ar_ctl_args *a)

@@ -39,10 +39,11 @@ AR_MUST_USE enum ar_exit ar_workspace_newest(struct ar_ctl *c, const struct ar_w
 AR_MUST_USE enum ar_exit ar_workspace_check(struct ar_ctl *c, const struct ar_workspace_choice *choice,
 					    bool has_session);
 
-/* ---- changes.c: of a session with a folder of its own ---- */
+/* ---- changes.c: of a session or a child agent with a folder of its own ---- */
 
 struct ar_workspace_change {
 	const char *session; /* as people name one */
+	const char *agent; /* a child agent of it with a folder of its own; NULL: the session */
 	char *const *paths; /* apply: only these */
 	int path_count;
 	const char *reason;
@@ -50,7 +51,7 @@ struct ar_workspace_change {
 
 AR_MUST_USE enum ar_exit ar_workspace_apply(struct ar_ctl *c, const struct ar_workspace_change *what);
 AR_MUST_USE enum ar_exit ar_workspace_discard(struct ar_ctl *c, const struct ar_workspace_change *what);
-AR_MUST_USE enum ar_exit ar_workspace_diff(struct ar_ctl *c, const char *session);
+AR_MUST_USE enum ar_exit ar_workspace_diff(struct ar_ctl *c, const char *session, const char *agent);
 
 /* ---- folder.c ---- */
 
