@@ -19,6 +19,16 @@ void ar_toolbox_close(struct ar_toolbox *b);
  * was added first is listed. */
 void ar_toolbox_add(struct ar_toolbox *b, struct ar_tool_source *s);
 
+/* The same for those alone that have the key: their list is all other tools and these. A tool for all wins a
+ * name. The key is copied. */
+void ar_toolbox_add_for(struct ar_toolbox *b, struct ar_str key, struct ar_tool_source *s);
+
+/* Takes it out and closes it, which ends its open calls. */
+void ar_toolbox_remove(struct ar_toolbox *b, struct ar_tool_source *s);
+
+/* The list of those with the key; the list for all where no source has it. Valid like that. */
+const struct ar_inventory *ar_toolbox_inventory_for(struct ar_toolbox *b, struct ar_str key);
+
 /* The list as it is now, made anew when a source has changed. It and the tools in it are valid until
  * the next word of change; a tool of an open call stays valid until its on_done. */
 const struct ar_inventory *ar_toolbox_inventory(struct ar_toolbox *b);
@@ -30,7 +40,7 @@ const char *ar_toolbox_trouble(struct ar_toolbox *b);
 /* The source of a tool that is in the list as it is now; NULL: it is in no source. */
 struct ar_tool_source *ar_toolbox_source_of(const struct ar_toolbox *b, const struct ar_tool *tool);
 
-/* Calls fn(arg) after a source was added or has changed; one listener, the last one set.
+/* Calls fn(arg) after a source was added, was removed, or has changed; one listener, the last one set.
  * Not called from close. */
 void ar_toolbox_on_change(struct ar_toolbox *b, void (*fn)(void *arg), void *arg);
 

@@ -143,6 +143,40 @@ static void test_names_no_model_can_call(void **state)
 	ar_toolbox_close(b);
 }
 
+static void test_those_with_a_key_have_more(void **state)
+{
+	(void)state;
+	static const char *const all[] = { "list", "read_file" };
+	static const char *const more[] = { "a-b", "list", "list_more", "read_file" };
+	struct fake global = fake("global", first_tools, AR_ARRAY_LEN(first_tools));
+	struct fake own = fake("own", second_tools, AR_ARRAY_LEN(second_tools));
+	struct fake other = fake("other", second_tools, AR_ARRAY_LEN(second_tools));
+	struct ar_toolbox *b = ar_toolbox_new();
+	const struct ar_inventory *inv;
+
+	ar_toolbox_add_for(b, AR_STR("here"), &own.source);
+	ar_toolbox_add(b, &global.source); /* later, and it wins the name all the same */
+	other.source.is_ready = false;
+	ar_toolbox_add_for(b, AR_STR("there"), &other.source);
+	assert_names(ar_toolbox_inventory(b), all, AR_ARRAY_LEN(all));
+	assert_true(ar_toolbox_inventory(b)->is_ready);
+	assert_null(ar_toolbox_trouble(b));
+	assert_names(ar_toolbox_inventory_for(b, AR_STR("elsewhere")), all, AR_ARRAY_LEN(all));
+	assert_names(ar_toolbox_inventory_for(b, AR_STR_NONE), all, AR_ARRAY_LEN(all));
+	inv = ar_toolbox_inventory_for(b, AR_STR("here"));
+	assert_names(inv, more, AR_ARRAY_LEN(more));
+	assert_true(inv->is_ready);
+	assert_ptr_equal(ar_inventory_find(inv, AR_STR("list")), &first_tools[1]);
+	assert_ptr_equal(ar_toolbox_source_of(b, ar_inventory_find(inv, AR_STR("list"))), &global.source);
+	assert_false(ar_toolbox_inventory_for(b, AR_STR("there"))->is_ready);
+
+	ar_toolbox_remove(b, &own.source);
+	assert_int_equal(own.closed, 1);
+	assert_names(ar_toolbox_inventory_for(b, AR_STR("here")), all, AR_ARRAY_LEN(all));
+	ar_toolbox_close(b);
+	assert_int_equal(own.closed + global.closed + other.closed, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +184,7 @@ int main(void)
 		cmocka_unit_test(test_sorted_and_first_source_wins),
 		cmocka_unit_test(test_change),
 		cmocka_unit_test(test_names_no_model_can_call),
+		cmocka_unit_test(test_those_with_a_key_have_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
