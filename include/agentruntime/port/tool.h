@@ -74,6 +74,7 @@ struct ar_tool {
 	/* All it does is done by the process it asks for: before that nothing has happened */
 	bool runs_process;
 	bool works_in_folder; /* of the session: one without a folder is not offered it */
+	bool is_of_workspace; /* of a server that the workspace itself brings: for its sessions alone */
 	int64_t limit_ms; /* longest time of one call; 0: as the policy says */
 };
 

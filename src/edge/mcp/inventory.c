@@ -157,7 +157,9 @@ static void add_tool(struct ar_mcp_inventory *v, const struct ar_mcp_reading *ho
 	struct ar_json annotations = ar_json_get(tool, "annotations");
 	struct ar_str name = AR_STR("");
 	struct ar_mcp_remote r = { 0 };
-	struct ar_tool t = { .owner = AR_TOOL_MCP };
+	struct ar_tool t = { .owner = AR_TOOL_MCP,
+			     .is_of_workspace = how->is_of_workspace,
+			     .works_in_folder = how->is_of_workspace };
 	const char *why;
 
 	ar_json_str(ar_json_get(tool, "name"), &name);
@@ -178,7 +180,7 @@ static void add_tool(struct ar_mcp_inventory *v, const struct ar_mcp_reading *ho
 	t.name = ar_mcp_tool_name(&v->arena, how->server, name, false);
 	if (ar_mcp_inventory_find(v, t.name) >= 0)
 		t.name = ar_mcp_tool_name(&v->arena, how->server, name, true);
-	t.origin = ar_arena_str(&v->arena, how->server);
+	t.origin = ar_arena_str(&v->arena, ar_str_absent(how->origin) ? how->server : how->origin);
 	t.description = text_of(v, ar_json_get(tool, "description"), AR_TOOL_DESCRIPTION_MAX);
 	if (ar_str_absent(t.description))
 		t.description = AR_STR("");

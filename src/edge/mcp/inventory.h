@@ -26,10 +26,11 @@ struct ar_mcp_inventory {
 
 /* How one server's tools are read. */
 struct ar_mcp_reading {
-	struct ar_str server;
+	struct ar_str server, origin;
 	const char *const *allowed; /* NULL: all */
 	bool trusted; /* annotations are believed */
 	bool sends_headers; /* marks in the schemas count */
+	bool is_of_workspace; /* the workspace itself brings it */
 };
 
 AR_BEGIN_DECLS

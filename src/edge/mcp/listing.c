@@ -123,6 +123,8 @@ static void read_page(struct ar_mcp_source *s, struct ar_json result)
 	struct ar_mcp_listing *l = &s->listing;
 	struct ar_mcp_reading how = {
 		.server = ar_str_from(s->options.name),
+		.origin = ar_str_from(s->options.origin),
+		.is_of_workspace = s->options.is_of_workspace,
 		.allowed = s->options.tools,
 		.trusted = s->options.trust_annotations,
 		.sends_headers = s->options.url && l->link->peer->modern,

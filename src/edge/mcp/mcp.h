@@ -20,6 +20,9 @@ enum ar_mcp_scope {
 	AR_MCP_PER_SESSION,
 };
 
+struct ar_mcp_wire; /* wire.h */
+struct ar_mcp_wire_events;
+
 /* Zero and NULL mean the default. Everything is copied but for env and headers, whose values may change: what
  * stands there counts when the program starts, or a request is sent. Exactly one of command and url must be
  * there. */
@@ -30,6 +33,12 @@ struct ar_mcp_options {
 	/* NAME=value; beside a few harmless ones of ours, nothing else is handed on */
 	const char *const *env;
 	const char *workdir; /* where the program runs; NULL: where we do */
+	/* Starts the program instead of the source, which would as a child of ours; NULL: the source does */
+	struct ar_mcp_wire *(*open_wire)(uv_loop_t *loop, const struct ar_mcp_options *o,
+					 const struct ar_mcp_wire_events *events, void *owner);
+	void *wire_arg; /* what open_wire needs; borrowed until on_gone */
+	const char *origin; /* that its tools name; NULL: the name */
+	bool is_of_workspace; /* the workspace itself brings it: it works there, for its sessions alone */
 	const char *url;
 	const char *const *headers; /* "Name: value", sent with each request */
 	const char *const *tools; /* names as the server has them; NULL: all */

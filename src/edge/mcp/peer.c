@@ -301,8 +301,12 @@ static void begin(struct ar_mcp_peer *p)
 	p->listen_at = AR_MCP_NEVER;
 	p->open_deadline = ar_mcp_now() + (ar_usec)o->connect_timeout_ms * 1000;
 	p->handles++;
-	p->wire = o->url ? ar_mcp_http_open(p->setup->loop, o, &wire_events, p)
-			 : ar_mcp_stdio_open(p->setup->loop, o, &wire_events, p);
+	if (o->open_wire)
+		p->wire = o->open_wire(p->setup->loop, o, &wire_events, p);
+	else if (o->url)
+		p->wire = ar_mcp_http_open(p->setup->loop, o, &wire_events, p);
+	else
+		p->wire = ar_mcp_stdio_open(p->setup->loop, o, &wire_events, p);
 	ar_mcp_handshake_begin(p);
 }
 

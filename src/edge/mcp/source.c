@@ -390,6 +390,7 @@ static void copy_options(struct ar_mcp_source *s, const struct ar_mcp_options *f
 	o->command = copy(&s->arena, from->command);
 	o->workdir = copy(&s->arena, from->workdir);
 	o->url = copy(&s->arena, from->url);
+	o->origin = copy(&s->arena, from->origin ? from->origin : from->name);
 	o->args = copy_list(&s->arena, from->args);
 	o->tools = copy_list(&s->arena, from->tools);
 	o->connect_timeout_ms = or_default(from->connect_timeout_ms, 30 * 1000);
