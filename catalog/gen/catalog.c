@@ -28,6 +28,8 @@ static const char *const ar_workspace_trust_names[] = { NULL, "untrusted", "trus
 const struct ar_enum_desc ar_workspace_trust_desc = { "workspace_trust", ar_workspace_trust_names, 3 };
 static const char *const ar_workspace_isolation_names[] = { NULL, "shared", "copy", "empty", "worktree", "overlay" };
 const struct ar_enum_desc ar_workspace_isolation_desc = { "workspace_isolation", ar_workspace_isolation_names, 6 };
+static const char *const ar_workspace_server_status_names[] = { NULL, "declared", "starting", "ready", "failed", "not_started" };
+const struct ar_enum_desc ar_workspace_server_status_desc = { "workspace_server_status", ar_workspace_server_status_names, 6 };
 static const char *const ar_workspace_item_kind_names[] = { NULL, "instructions", "mcp_servers", "skill", "agent" };
 const struct ar_enum_desc ar_workspace_item_kind_desc = { "workspace_item_kind", ar_workspace_item_kind_names, 5 };
 static const char *const ar_worker_reach_names[] = { NULL, "away", "connected", "stale", "lost", "unknown" };
@@ -66,6 +68,8 @@ static const char *const ar_schedule_run_trigger_names[] = { NULL, "time", "catc
 const struct ar_enum_desc ar_schedule_run_trigger_desc = { "schedule_run_trigger", ar_schedule_run_trigger_names, 4 };
 static const char *const ar_schedule_run_status_names[] = { NULL, "queued", "starting", "running", "completed", "failed", "cancelled", "refused", "missed" };
 const struct ar_enum_desc ar_schedule_run_status_desc = { "schedule_run_status", ar_schedule_run_status_names, 9 };
+static const char *const ar_workspace_server_transport_names[] = { NULL, "stdio", "http" };
+const struct ar_enum_desc ar_workspace_server_transport_desc = { "workspace_server_transport", ar_workspace_server_transport_names, 3 };
 static const char *const ar_session_files_status_names[] = { NULL, "preparing", "ready", "failed", "removing", "removed", "left" };
 const struct ar_enum_desc ar_session_files_status_desc = { "session_files_status", ar_session_files_status_names, 7 };
 static const char *const ar_session_files_apply_status_names[] = { NULL, "merging", "asked" };
@@ -1242,6 +1246,8 @@ static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
 	  "When it was trusted.", NULL },
 	{ "itemsDigest", AR_F_STRING, false, false, false, 0, 71, offsetof(struct ar_shape_workspace_record, items_digest), NULL, { 0, false },
 	  "Digest of the items that were shown to who trusted it.", NULL },
+	{ "serversDigest", AR_F_STRING, false, false, false, 0, 71, offsetof(struct ar_shape_workspace_record, servers_digest), NULL, { 0, false },
+	  "Digest of .mcp.json among them: only the servers of that version are started.", NULL },
 	{ "isolation", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, isolation), &ar_workspace_isolation_desc, { 0, false },
 	  "What new sessions share with it; without it, shared.", NULL },
 	{ "version", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_record, version), NULL, { 0, false },
@@ -1255,7 +1261,7 @@ static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
 	{ "pool", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_workspace_record, pool), NULL, { 0, false },
 	  "Pool whose workers have the folder; absent: none.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 18, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 19, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_workspace_binding, workspace_id), NULL, { 0, false },
@@ -1274,8 +1280,10 @@ static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	  "Folder of the workspace, if the session has one of its own.", NULL },
 	{ "pool", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_workspace_binding, pool), NULL, { 0, false },
 	  "Pool whose workers have the folder; absent: none.", NULL },
+	{ "serversDigest", AR_F_STRING, false, false, false, 0, 71, offsetof(struct ar_shape_workspace_binding, servers_digest), NULL, { 0, false },
+	  "Digest of .mcp.json as it was trusted; absent: its servers are not started.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 8, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 9, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_instructions_fields[] = {
 	{ "ref", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_workspace_instructions, ref), NULL, { 0, false },
@@ -1508,6 +1516,22 @@ static const struct ar_field_desc ar_shape_webhook_failure_fields[] = {
 	  "It is being sent again.", NULL },
 };
 const struct ar_struct_desc ar_shape_webhook_failure_desc = { ar_shape_webhook_failure_fields, 10, sizeof(struct ar_shape_webhook_failure), NULL, 0, true, offsetof(struct ar_shape_webhook_failure, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_workspace_server_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_workspace_server, name), NULL, { 0, false },
+	  "Its name.", NULL },
+	{ "transport", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_server, transport), &ar_workspace_server_transport_desc, { 0, false },
+	  "A program, or an address.", NULL },
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_server, status), &ar_workspace_server_status_desc, { 0, false },
+	  "Where it is.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_workspace_server, reason), NULL, { 0, false },
+	  "Why it is not started, or has failed.", NULL },
+	{ "tools", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_workspace_server, tools), NULL, { 0, false },
+	  "Number of tools that it offers.", NULL },
+	{ "command", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_workspace_server, command), NULL, { 0, false },
+	  "Its program with the arguments, or its address; in inspect_workspace.", NULL },
+};
+const struct ar_struct_desc ar_shape_workspace_server_desc = { ar_shape_workspace_server_fields, 6, sizeof(struct ar_shape_workspace_server), NULL, 0, true, offsetof(struct ar_shape_workspace_server, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_interrupt_effect_fields[] = {
 	{ "tools", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_interrupt_effect, tools), NULL, { 0, false },
@@ -4773,6 +4797,20 @@ static const struct ar_field_desc ar_ev_workspace_removed_fields[] = {
 	  "The workspace.", NULL },
 };
 
+static const struct ar_field_desc ar_ev_workspace_servers_starting_fields[] = {
+	{ "digest", AR_F_STRING, false, false, false, 0, 71, offsetof(struct ar_ev_workspace_servers_starting, digest), NULL, { 0, false },
+	  "Digest of .mcp.json; without it the workspace has none any more.", NULL },
+	{ "servers", AR_F_ARRAY, true, false, false, 0, 65536, offsetof(struct ar_ev_workspace_servers_starting, servers), NULL, { 0, false },
+	  "The servers that it names.", &ar_shape_workspace_server_desc },
+};
+
+static const struct ar_field_desc ar_ev_workspace_servers_started_fields[] = {
+	{ "digest", AR_F_STRING, true, false, false, 0, 71, offsetof(struct ar_ev_workspace_servers_started, digest), NULL, { 0, false },
+	  "Digest of .mcp.json.", NULL },
+	{ "servers", AR_F_ARRAY, true, false, false, 0, 65536, offsetof(struct ar_ev_workspace_servers_started, servers), NULL, { 0, false },
+	  "The servers that it names.", &ar_shape_workspace_server_desc },
+};
+
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
 	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_submit_turn_in, session_id), NULL, { 0, false },
 	  "Session to submit to; without it createPolicy makes one.", NULL },
@@ -6857,6 +6895,8 @@ static const struct ar_field_desc ar_cmd_inspect_workspace_out_fields[] = {
 	  "The files; at most 128.", &ar_shape_workspace_item_desc },
 	{ "itemsDigest", AR_F_STRING, true, false, false, 0, 71, offsetof(struct ar_cmd_inspect_workspace_out, items_digest), NULL, { 0, false },
 	  "Digest of them, for update_workspace.", NULL },
+	{ "servers", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_cmd_inspect_workspace_out, servers), NULL, { 0, false },
+	  "MCP servers that .mcp.json names; at most 16.", &ar_shape_workspace_server_desc },
 };
 
 static const struct ar_field_desc ar_cmd_list_checkpoints_in_fields[] = {
@@ -8146,6 +8186,14 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "The folder of a child agent is gone.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_workspace_removed_fields, 1, sizeof(struct ar_ev_workspace_removed), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_SERVERS_STARTING] = { AR_EV_WORKSPACE_SERVERS_STARTING, "workspace.servers_starting", "workspace",
+	  "MCP servers of a trusted workspace are about to be started, or others than before are not; before the first request of a turn.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_servers_starting_fields, 2, sizeof(struct ar_ev_workspace_servers_starting), NULL, 0, false, 0, 0 } },
+	[AR_EV_WORKSPACE_SERVERS_STARTED] = { AR_EV_WORKSPACE_SERVERS_STARTED, "workspace.servers_started", "workspace",
+	  "The turn has waited for the servers; those that are ready offer their tools.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_workspace_servers_started_fields, 2, sizeof(struct ar_ev_workspace_servers_started), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
@@ -8808,7 +8856,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	[AR_CMD_INSPECT_WORKSPACE] = { AR_CMD_INSPECT_WORKSPACE, "inspect_workspace",
 	  "List the files of a workspace that change what agents do there, as they are now.",
 	  false, true, false, 1u << 0, "read", { ar_cmd_inspect_workspace_in_fields, 1, sizeof(struct ar_cmd_inspect_workspace_in), NULL, 0, false, 0, 0 },
-	  { ar_cmd_inspect_workspace_out_fields, 4, sizeof(struct ar_cmd_inspect_workspace_out), NULL, 0, false, 0, 0 },
+	  { ar_cmd_inspect_workspace_out_fields, 5, sizeof(struct ar_cmd_inspect_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_UNAVAILABLE }, 2,
@@ -9517,6 +9565,8 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_WORKSPACE_PREPARING,
 	AR_EV_WORKSPACE_REMOVED,
 	AR_EV_WORKSPACE_REMOVING,
+	AR_EV_WORKSPACE_SERVERS_STARTED,
+	AR_EV_WORKSPACE_SERVERS_STARTING,
 	AR_EV_WORKSPACE_UPDATED,
 };
 

@@ -176,6 +176,8 @@ enum ar_event_type {
 	AR_EV_JOB_REPORTED = 163,
 	AR_EV_WORKSPACE_REMOVING = 164,
 	AR_EV_WORKSPACE_REMOVED = 165,
+	AR_EV_WORKSPACE_SERVERS_STARTING = 166,
+	AR_EV_WORKSPACE_SERVERS_STARTED = 167,
 	AR_EV_COUNT,
 };
 
@@ -792,6 +794,14 @@ enum ar_workspace_isolation {
 	AR_WORKSPACE_ISOLATION_OVERLAY = 5,
 };
 
+enum ar_workspace_server_status {
+	AR_WORKSPACE_SERVER_STATUS_DECLARED = 1,
+	AR_WORKSPACE_SERVER_STATUS_STARTING = 2,
+	AR_WORKSPACE_SERVER_STATUS_READY = 3,
+	AR_WORKSPACE_SERVER_STATUS_FAILED = 4,
+	AR_WORKSPACE_SERVER_STATUS_NOT_STARTED = 5,
+};
+
 enum ar_workspace_item_kind {
 	AR_WORKSPACE_ITEM_KIND_INSTRUCTIONS = 1,
 	AR_WORKSPACE_ITEM_KIND_MCP_SERVERS = 2,
@@ -923,6 +933,11 @@ enum ar_schedule_run_status {
 	AR_SCHEDULE_RUN_STATUS_CANCELLED = 6,
 	AR_SCHEDULE_RUN_STATUS_REFUSED = 7,
 	AR_SCHEDULE_RUN_STATUS_MISSED = 8,
+};
+
+enum ar_workspace_server_transport {
+	AR_WORKSPACE_SERVER_TRANSPORT_STDIO = 1,
+	AR_WORKSPACE_SERVER_TRANSPORT_HTTP = 2,
 };
 
 enum ar_session_files_status {
@@ -2832,6 +2847,7 @@ struct ar_shape_workspace_record { /* workspace_record */
 	struct ar_str trusted_by; /* string? */
 	ar_usec trusted_at; /* time? */
 	struct ar_str items_digest; /* string? */
+	struct ar_str servers_digest; /* string? */
 	int isolation; /* enum? */
 	int64_t version; /* int */
 	ar_usec created_at; /* time */
@@ -2855,6 +2871,7 @@ struct ar_shape_workspace_binding { /* workspace_binding */
 	int isolation; /* enum? */
 	struct ar_str origin; /* string? */
 	struct ar_str pool; /* string? */
+	struct ar_str servers_digest; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -3046,6 +3063,21 @@ struct ar_shape_webhook_failure { /* webhook_failure */
 
 struct ar_shape_webhook_failure_list {
 	const struct ar_shape_webhook_failure *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_workspace_server { /* workspace_server */
+	struct ar_str name; /* string */
+	int transport; /* enum */
+	int status; /* enum */
+	struct ar_str reason; /* string? */
+	struct ar_opt_int tools; /* int? */
+	struct ar_str command; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_workspace_server_list {
+	const struct ar_shape_workspace_server *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -5272,6 +5304,16 @@ struct ar_ev_workspace_removed { /* workspace.removed */
 	struct ar_str workspace_id; /* string */
 };
 
+struct ar_ev_workspace_servers_starting { /* workspace.servers_starting */
+	struct ar_str digest; /* string? */
+	struct ar_shape_workspace_server_list servers; /* array */
+};
+
+struct ar_ev_workspace_servers_started { /* workspace.servers_started */
+	struct ar_str digest; /* string */
+	struct ar_shape_workspace_server_list servers; /* array */
+};
+
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
 	struct ar_str session_id; /* string? */
 	const struct ar_shape_create_policy *create_policy; /* object? */
@@ -6551,6 +6593,7 @@ struct ar_cmd_inspect_workspace_out { /* inspect_workspace, result */
 	int trust; /* enum */
 	struct ar_shape_workspace_item_list items; /* array */
 	struct ar_str items_digest; /* string */
+	struct ar_shape_workspace_server_list servers; /* array? */
 };
 
 struct ar_cmd_list_checkpoints_in { /* list_checkpoints, input */
@@ -6853,6 +6896,7 @@ extern const struct ar_enum_desc ar_peer_role_desc;
 extern const struct ar_enum_desc ar_delivery_mechanism_desc;
 extern const struct ar_enum_desc ar_workspace_trust_desc;
 extern const struct ar_enum_desc ar_workspace_isolation_desc;
+extern const struct ar_enum_desc ar_workspace_server_status_desc;
 extern const struct ar_enum_desc ar_workspace_item_kind_desc;
 extern const struct ar_enum_desc ar_worker_reach_desc;
 extern const struct ar_enum_desc ar_schedule_catch_up_desc;
@@ -6872,6 +6916,7 @@ extern const struct ar_enum_desc ar_worker_record_status_desc;
 extern const struct ar_enum_desc ar_schedule_record_status_desc;
 extern const struct ar_enum_desc ar_schedule_run_trigger_desc;
 extern const struct ar_enum_desc ar_schedule_run_status_desc;
+extern const struct ar_enum_desc ar_workspace_server_transport_desc;
 extern const struct ar_enum_desc ar_session_files_status_desc;
 extern const struct ar_enum_desc ar_session_files_apply_status_desc;
 extern const struct ar_enum_desc ar_session_files_choice_desc;
@@ -7080,6 +7125,7 @@ extern const struct ar_struct_desc ar_shape_schedule_start_desc;
 extern const struct ar_struct_desc ar_shape_schedule_record_desc;
 extern const struct ar_struct_desc ar_shape_schedule_run_desc;
 extern const struct ar_struct_desc ar_shape_webhook_failure_desc;
+extern const struct ar_struct_desc ar_shape_workspace_server_desc;
 extern const struct ar_struct_desc ar_shape_interrupt_effect_desc;
 extern const struct ar_struct_desc ar_shape_open_question_desc;
 extern const struct ar_struct_desc ar_shape_missed_run_desc;

@@ -380,6 +380,18 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "workspaces.bytes", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "0", NULL, false, false, false, 0, 1125899906842624, NULL, false, false,
 	  offsetof(struct ar_config, workspaces.bytes),
 	  "Most space of the files of one workspace; 0 sets no limit. It is measured with the checkpoints of each turn, so workspaces.checkpoints must not be 0." },
+	{ "workspaces.servers", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "32", NULL, false, false, false, 0, 1000, NULL, false, false,
+	  offsetof(struct ar_config, workspaces.servers),
+	  "Most MCP servers of workspaces (.mcp.json) that run at the same time; 0 starts none." },
+	{ "workspaces.servers_per_tenant", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "16", NULL, false, false, false, 0, 1000, NULL, false, false,
+	  offsetof(struct ar_config, workspaces.servers_per_tenant),
+	  "Most of them for one tenant; 0 starts none." },
+	{ "workspaces.servers_start_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "10000", NULL, false, false, false, 100, 60000, NULL, false, false,
+	  offsetof(struct ar_config, workspaces.servers_start_ms),
+	  "Time that such a server has to say what it offers; the turn waits for it." },
+	{ "workspaces.servers_idle_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "600000", NULL, false, false, false, 1000, 86400000, NULL, false, false,
+	  offsetof(struct ar_config, workspaces.servers_idle_ms),
+	  "Time without a turn after which the servers of a workspace are ended." },
 	{ "workspaces.checkpoint_days", AR_CONFIG_INT, AR_CONFIG_UNIT_DAYS, "30", NULL, false, false, false, 0, 3650, NULL, false, false,
 	  offsetof(struct ar_config, workspaces.checkpoint_days),
 	  "Days after which a checkpoint is no longer kept; 0 keeps them by their number alone." },
@@ -516,7 +528,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 162;
+const size_t ar_config_key_count = 166;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

@@ -355,6 +355,10 @@ struct ar_config_workspaces {
 	const char *default_;
 	int64_t checkpoints;
 	int64_t bytes;
+	int64_t servers;
+	int64_t servers_per_tenant;
+	int64_t servers_start_ms;
+	int64_t servers_idle_ms;
 	int64_t checkpoint_days;
 };
 

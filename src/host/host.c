@@ -336,6 +336,14 @@ static enum ar_status open_webhooks(struct ar_host *r, const struct ar_config *c
 				     &r->webhooks, err);
 }
 
+static void offer_tools(struct ar_host *r, const struct ar_config *c)
+{
+	ar_tools_offer(&r->tools, c, r->workers.ports->files);
+	if (r->start->open_tools)
+		ar_toolbox_add(r->tools.box, r->start->open_tools(r->start->arg));
+	ar_host_open_servers(r, c);
+}
+
 static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -354,9 +362,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 	    ar_host_workspaces_open(r, c, err) != AR_OK)
 		return err->status;
 	open_workers(r, c);
-	ar_tools_offer(&r->tools, c, r->workers.ports->files);
-	if (r->start->open_tools)
-		ar_toolbox_add(r->tools.box, r->start->open_tools(r->start->arg));
+	offer_tools(r, c);
 	r->follow = ar_follow_new(&(struct ar_follow_options){ .store = r->store,
 							       .clock = clock,
 							       .ring_bytes = (size_t)c->limits.ring_bytes,
@@ -375,6 +381,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		.handlers = r->hooks.handlers,
 		.handler_count = r->hooks.count,
 		.inspector = r->inspector.loop ? r->workers.ports->inspector : &r->inspector.port,
+		.servers = &r->servers.port,
 		.checkpoints = r->checkpoints ? r->workers.ports->checkpoints : NULL,
 		.workers = ar_worker_set_workers(r->workers.set),
 		.redactor = r->redactor,
@@ -762,6 +769,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	ar_host_workers_close(&r->workers);
 	if (r->checkpoints)
 		r->checkpoints->v->close(r->checkpoints);
+	ar_host_servers_close(&r->servers);
 	ar_tools_close(&r->tools);
 	ar_host_processes_close(&r->processes);
 	uv_run(r->loop, UV_RUN_NOWAIT);

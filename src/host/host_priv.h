@@ -28,6 +28,7 @@
 #include "workspace/folders.h"
 #include "workspace/removal.h"
 #include "workspace/inspector.h"
+#include "workspace/server_host.h"
 
 #include <uv.h>
 
@@ -58,6 +59,7 @@ struct ar_host {
 	struct ar_host_processes processes;
 	struct ar_host_folders folders;
 	struct ar_host_inspector inspector; /* with workspaces.dir */
+	struct ar_host_servers servers; /* of workspaces; with a sandbox */
 	struct ar_checkpoints *checkpoints; /* of workspaces; NULL: none are made */
 	struct ar_host_workers workers; /* in front of the parts above */
 	struct ar_host_removal removal; /* of folders of sessions */
@@ -112,6 +114,8 @@ void ar_node_fenced(void *runtime);
 /* workspace/open.c: when the tools are open, before the engine */
 AR_MUST_USE enum ar_status ar_host_workspaces_open(struct ar_host *r, const struct ar_config *c,
 						   struct ar_error *err);
+/* When the toolbox is there, before the engine: the port for servers of workspaces. */
+void ar_host_open_servers(struct ar_host *r, const struct ar_config *c);
 
 /* stopping.c */
 void ar_host_stop(struct ar_host *r, enum ar_run_end end);

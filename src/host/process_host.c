@@ -15,10 +15,8 @@
 
 /* ---- the proxy ---- */
 
-static void on_listener(void *arg, struct ar_str name, int fd)
+void ar_host_processes_serve(struct ar_host_processes *p, struct ar_str name, int fd)
 {
-	struct ar_host_processes *p = arg;
-
 	if (!p->gate)
 		close(fd);
 	else if (!ar_egress_gate_serve(p->gate, name, fd))
@@ -26,12 +24,20 @@ static void on_listener(void *arg, struct ar_str name, int fd)
 			    NULL);
 }
 
-static void on_listener_gone(void *arg, struct ar_str name)
+void ar_host_processes_unserve(struct ar_host_processes *p, struct ar_str name)
 {
-	struct ar_host_processes *p = arg;
-
 	if (p->gate)
 		ar_egress_gate_forget(p->gate, name);
+}
+
+static void on_listener(void *arg, struct ar_str name, int fd)
+{
+	ar_host_processes_serve(arg, name, fd);
+}
+
+static void on_listener_gone(void *arg, struct ar_str name)
+{
+	ar_host_processes_unserve(arg, name);
 }
 
 /* A connection that it refused is a violation of the process; one that it allowed is not reported. */

@@ -30,6 +30,11 @@ AR_MUST_USE enum ar_status ar_host_processes_open(uv_loop_t *loop, const struct 
  * session with a process here has it. Returns when to call again, in milliseconds. */
 uint64_t ar_host_processes_sweep(struct ar_host_processes *p, bool is_settled);
 
+/* For another sandbox with a network: the proxy serves its socket, whose descriptor it takes; and no
+ * longer. */
+void ar_host_processes_serve(struct ar_host_processes *p, struct ar_str name, int fd);
+void ar_host_processes_unserve(struct ar_host_processes *p, struct ar_str name);
+
 /* Processes are left as they are; the loop has to run on. Fine for what was never opened. */
 void ar_host_processes_close(struct ar_host_processes *p);
 

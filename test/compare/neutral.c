@@ -85,6 +85,7 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 	case AR_IN_REPAIR:
 	case AR_IN_CHECKPOINT_DONE:
 	case AR_IN_SENT:
+	case AR_IN_SERVERS:
 		n.body = in->hook_done; /* all of them are one pointer */
 		break;
 	case AR_IN_INSPECTED:
@@ -151,6 +152,7 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 	case AR_IN_REPAIR:
 	case AR_IN_CHECKPOINT_DONE:
 	case AR_IN_SENT:
+	case AR_IN_SERVERS:
 		in->hook_done = n->body; /* all of them are one pointer */
 		break;
 	case AR_IN_INSPECTED:
@@ -225,6 +227,18 @@ static struct ar_neutral_effect checkpoint(const struct ar_effect_checkpoint *c)
 					   .at = c->deadline };
 }
 
+/* Of what is about the folder of a session. */
+static struct ar_neutral_effect folder_body(const struct ar_effect *e)
+{
+	if (e->kind == AR_EFFECT_INSPECT)
+		return (struct ar_neutral_effect){ .turn = e->inspect.turn, .subject = e->inspect.folder };
+	if (e->kind == AR_EFFECT_SERVERS)
+		return (struct ar_neutral_effect){ .turn = e->servers.turn,
+						   .subject = e->servers.digest,
+						   .number = (int64_t)e->servers.count };
+	return (struct ar_neutral_effect){ .subject = e->checkpoint_cancel };
+}
+
 static struct ar_neutral_effect body_of(const struct ar_effect *e)
 {
 	switch (e->kind) {
@@ -283,9 +297,9 @@ static struct ar_neutral_effect body_of(const struct ar_effect *e)
 	case AR_EFFECT_CHECKPOINT:
 		return checkpoint(&e->checkpoint);
 	case AR_EFFECT_CHECKPOINT_CANCEL:
-		return (struct ar_neutral_effect){ .subject = e->checkpoint_cancel };
 	case AR_EFFECT_INSPECT:
-		return (struct ar_neutral_effect){ .turn = e->inspect.turn, .subject = e->inspect.folder };
+	case AR_EFFECT_SERVERS:
+		return folder_body(e);
 	}
 	return (struct ar_neutral_effect){ 0 };
 }

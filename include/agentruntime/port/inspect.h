@@ -6,6 +6,7 @@
 #ifndef AR_PORT_INSPECT_H
 #define AR_PORT_INSPECT_H
 
+#include "workspace/servers.h"
 #include "str.h"
 
 #include <stdint.h>
@@ -58,6 +59,9 @@ struct ar_inspected {
 	const struct ar_definition
 		*definitions; /* that can be used, without secrets; no name of a kind twice */
 	size_t definition_count;
+	const struct ar_server *servers; /* that .mcp.json names, usable or not; texts may have secrets */
+	size_t server_count;
+	struct ar_str servers_digest; /* of that file; absent: there is none that can be read */
 };
 
 struct ar_inspect_run {

@@ -25,7 +25,7 @@ static bool find_turn(const struct ar_session *s, const struct ar_cmd_get_tool_i
 static void on_view(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call *c = AR_CONTAINER_OF(v, struct ar_call_work, view)->call;
-	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
+	const struct ar_policy *policy;
 	const struct ar_cmd_get_tool_inventory_in *in = c->input;
 	struct ar_jw w = ar_jw(&c->reply);
 	struct ar_shape_turn_options options;
@@ -40,6 +40,7 @@ static void on_view(struct ar_engine_view *v, const struct ar_session *s, const 
 			       AR_STR_ARG(s->id));
 		return;
 	}
+	policy = ar_engine_policy_of(c->control->engine, s, &c->arena);
 	if (policy->inventory && !policy->inventory->is_ready) {
 		ar_call_refuse(c, AR_ERR_CATALOG_UNAVAILABLE, "a source of tools is still starting");
 		return;

@@ -311,6 +311,7 @@ static void committed(struct ar_live *l)
 	ar_tools_begin(l);
 	ar_hooks_begin(l);
 	ar_inspects_begin(l);
+	ar_servers_begin(l);
 	ar_checkpoints_begin(l);
 	ar_sends_begin(l);
 	if (c->snapshot.len > 0)

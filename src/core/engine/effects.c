@@ -108,7 +108,8 @@ static bool begins_call(const struct ar_effect *effect)
 {
 	return effect->kind == AR_EFFECT_MODEL_CALL || effect->kind == AR_EFFECT_TOOL_CALL ||
 	       effect->kind == AR_EFFECT_HOOK_RUN || effect->kind == AR_EFFECT_PROCESS_GO ||
-	       effect->kind == AR_EFFECT_INSPECT || effect->kind == AR_EFFECT_SEND ||
+	       effect->kind == AR_EFFECT_INSPECT || effect->kind == AR_EFFECT_SERVERS ||
+	       effect->kind == AR_EFFECT_SEND ||
 	       (effect->kind == AR_EFFECT_CHECKPOINT && effect->checkpoint.is_waited_for);
 }
 
@@ -140,6 +141,9 @@ void ar_effects_run(struct ar_live *l, const struct ar_decision *d)
 			break;
 		case AR_EFFECT_INSPECT:
 			ar_inspect_plan(l, &effect->inspect);
+			break;
+		case AR_EFFECT_SERVERS:
+			ar_servers_plan(l, &effect->servers);
 			break;
 		case AR_EFFECT_WAKE:
 			wake_later(l, &effect->wake);

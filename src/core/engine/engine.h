@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "hook.h"
 #include "inspect.h"
+#include "workspace/servers.h"
 #include "metric.h"
 #include "partition_set.h"
 #include "provider.h"
@@ -51,6 +52,7 @@ struct ar_engine_options {
 	const struct ar_policy *policy; /* borrowed */
 	struct ar_hook_runner *hooks; /* NULL: no hook is configured */
 	struct ar_inspector *inspector; /* with policy->inspects_workspaces */
+	struct ar_servers *servers; /* with policy->starts_servers */
 	const struct ar_hook_handler *handlers; /* borrowed: who is asked, by the names of the policy */
 	size_t handler_count;
 	struct ar_checkpoints *checkpoints; /* NULL: no files of workspaces are kept */
@@ -225,6 +227,13 @@ void ar_engine_tick(struct ar_engine *e);
 
 /* What decisions are made by now. */
 const struct ar_policy *ar_engine_policy(const struct ar_engine *e);
+
+/* The same with the tools that this session has; in the arena where it differs. */
+const struct ar_policy *ar_engine_policy_of(const struct ar_engine *e, const struct ar_session *s,
+					    struct ar_arena *a);
+
+/* Whether a session in the workspace that is in memory works on a turn. */
+bool ar_engine_has_turns_in(const struct ar_engine *e, struct ar_str workspace);
 
 /* The worker of the session, or of its pool that gets the next call, as this node finds it now. */
 struct ar_worker_status ar_engine_worker_status(struct ar_engine *e, const struct ar_session *s);

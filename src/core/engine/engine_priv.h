@@ -72,6 +72,7 @@ struct ar_live {
 	struct ar_list processes; /* struct ar_live_process */
 	struct ar_list hooks; /* struct ar_live_hook */
 	struct ar_list inspects; /* struct ar_live_inspect */
+	struct ar_list servers; /* struct ar_live_servers */
 	struct ar_list checkpoints; /* struct ar_live_checkpoint */
 	struct ar_list sends; /* struct ar_live_send */
 	struct ar_list wakes; /* what its timers will bring back; see effects.c */
@@ -235,6 +236,14 @@ void ar_inspect_plan(struct ar_live *l, const struct ar_effect_inspect *effect);
 void ar_inspects_begin(struct ar_live *l);
 void ar_inspects_release(struct ar_live *l);
 void ar_inspects_drop(struct ar_live *l);
+
+/* workspace/servers_run.c: and for servers of a workspace that are started */
+void ar_servers_plan(struct ar_live *l, const struct ar_effect_servers *effect);
+void ar_servers_begin(struct ar_live *l);
+void ar_servers_release(struct ar_live *l);
+void ar_servers_drop(struct ar_live *l);
+const struct ar_server *ar_servers_copy(struct ar_arena *a, const struct ar_server *of, size_t count);
+const struct ar_inventory *ar_live_inventory(const struct ar_engine *e, const struct ar_session *s);
 
 /* checkpoint/run.c: and for checkpoints of its workspace */
 void ar_checkpoint_plan(struct ar_live *l, const struct ar_effect_checkpoint *effect);

@@ -33,6 +33,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str session_key)
 	ar_list_init(&l->processes);
 	ar_list_init(&l->hooks);
 	ar_list_init(&l->inspects);
+	ar_list_init(&l->servers);
 	ar_list_init(&l->sends);
 	ar_list_init(&l->checkpoints);
 	ar_list_init(&l->wakes);
@@ -73,6 +74,7 @@ static void live_free(struct ar_live *l)
 	ar_tools_drop(l);
 	ar_hooks_drop(l);
 	ar_inspects_drop(l);
+	ar_servers_drop(l);
 	ar_checkpoints_drop(l);
 	ar_sends_drop(l);
 	ar_map_del(&e->sessions, ar_live_session_key(l));
@@ -92,8 +94,8 @@ static bool is_at_rest(const struct ar_live *l)
 	return !l->is_pumping && !l->is_loading && !l->is_in_flight && ar_list_empty(&l->inbox) &&
 	       ar_list_empty(&l->views) && ar_list_empty(&l->verifiers) && ar_list_empty(&l->steps) &&
 	       ar_list_empty(&l->calls) && ar_list_empty(&l->processes) && ar_list_empty(&l->hooks) &&
-	       ar_list_empty(&l->inspects) && ar_list_empty(&l->checkpoints) && ar_list_empty(&l->sends) &&
-	       l->timers == 0 && l->busy == 0;
+	       ar_list_empty(&l->inspects) && ar_list_empty(&l->servers) && ar_list_empty(&l->checkpoints) &&
+	       ar_list_empty(&l->sends) && l->timers == 0 && l->busy == 0;
 }
 
 /* A session with open work that this process carries stays; everything else may go. */

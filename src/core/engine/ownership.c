@@ -20,6 +20,7 @@ static void release_one(struct ar_live *l)
 	ar_tools_release(l);
 	ar_hooks_release(l);
 	ar_inspects_release(l);
+	ar_servers_release(l);
 	ar_checkpoints_release(l);
 	ar_sends_release(l);
 	ar_timers_cancel(l);

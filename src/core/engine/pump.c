@@ -112,6 +112,7 @@ static void finish_without_facts(struct ar_live *l, struct ar_engine_request *r,
 	ar_tools_begin(l);
 	ar_hooks_begin(l);
 	ar_inspects_begin(l);
+	ar_servers_begin(l);
 	ar_checkpoints_begin(l);
 	ar_sends_begin(l);
 }
@@ -187,7 +188,7 @@ void ar_live_decide(struct ar_live *l, struct ar_engine_request *r)
 		return;
 	}
 	skew = set_time(l, &r->input);
-	r->input.policy = e->o.policy;
+	r->input.policy = ar_engine_policy_of(e, &l->state, &c->arena);
 	ar_due_fill_zone(l, &r->input);
 	r->input.worker = ar_engine_worker_status(e, &l->state);
 	add_standing(l, r);

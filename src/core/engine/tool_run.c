@@ -355,7 +355,7 @@ static void claim_process(struct ar_live_call *r)
 static void run_now(struct ar_live_call *r)
 {
 	struct ar_engine *e = r->live->engine;
-	const struct ar_inventory *inv = e->o.toolbox ? ar_toolbox_inventory(e->o.toolbox) : NULL;
+	const struct ar_inventory *inv = ar_live_inventory(e, &r->live->state);
 
 	r->call.tool = inv ? ar_inventory_find(inv, r->tool) : NULL;
 	/* A call from before the workspace was configured, or shared no longer, is not run in it. */

@@ -33,6 +33,7 @@ enum ar_effect_kind {
 	AR_EFFECT_CHECKPOINT,
 	AR_EFFECT_CHECKPOINT_CANCEL,
 	AR_EFFECT_SEND, /* a command to another session of the tenant */
+	AR_EFFECT_SERVERS, /* those of a workspace are started, for a turn that waits for it */
 };
 
 /* How a content appears in a document. */
@@ -72,6 +73,12 @@ struct ar_effect_tool_answer {
 
 struct ar_effect_inspect {
 	struct ar_str turn, folder;
+};
+
+struct ar_effect_servers {
+	struct ar_str turn, digest;
+	const struct ar_server *servers; /* port/workspace/servers.h */
+	size_t count; /* 0: those that run for the folder are ended */
 };
 
 struct ar_effect_hook_run {
@@ -149,6 +156,7 @@ struct ar_effect {
 		struct ar_effect_hook_run hook_run;
 		struct ar_str hook_cancel; /* the run */
 		struct ar_effect_inspect inspect;
+		struct ar_effect_servers servers;
 		struct ar_effect_wake wake;
 		struct ar_str wake_cancel; /* the subject */
 		struct ar_effect_tool_answer tool_answer;

@@ -12,6 +12,7 @@
 
 struct ar_job_read; /* job/job.h */
 struct ar_policy;
+struct ar_server_state; /* port/workspace/servers.h */
 struct ar_zone; /* src/cron */
 struct ar_workspace_folder; /* workspace/workspace.h */
 
@@ -41,6 +42,7 @@ enum ar_input_kind {
 	AR_IN_SENT, /* another session answered a command that was sent to it */
 	AR_IN_SCHEDULE_DUE, /* a time of a schedule has come */
 	AR_IN_JOB_DUE, /* the time of a job is over, or more of its items may begin */
+	AR_IN_SERVERS, /* the servers of a workspace were started for a turn, or were not */
 };
 
 /* Output bytes of a step, in order: which kind, which of several, how many. */
@@ -140,6 +142,13 @@ struct ar_checkpoint_end {
 	bool is_measured, is_partial;
 };
 
+/* How the start of the servers of a workspace went; the same words as port/workspace/servers.h. */
+struct ar_servers_end {
+	struct ar_str turn; /* that waits for it */
+	const struct ar_server_state *states;
+	size_t count;
+};
+
 /* What a verification found to be otherwise than the log says; JSON arrays as text. */
 struct ar_repair {
 	uint64_t from, to; /* facts that were replayed, or are lost */
@@ -184,6 +193,7 @@ struct ar_input_command {
 		own_folder; /* and the folder that it is to have for itself; absent: that of the workspace */
 	const struct ar_workspace_folder *folder; /* create_workspace: looked at or made before */
 	struct ar_str items_digest; /* update_workspace with trust: of the items as they are now */
+	struct ar_str servers_digest; /* and of .mcp.json among them; absent: there is none */
 };
 
 /* What the tenant of the session uses of its quotas, for those that it has; the engine's to fill. */
@@ -256,6 +266,7 @@ struct ar_input {
 			struct ar_str turn;
 			const struct ar_inspected *found; /* port/inspect.h */
 		} inspected;
+		const struct ar_servers_end *servers;
 		const struct ar_checkpoint_end *checkpoint_done;
 		const struct ar_sent *sent;
 	};

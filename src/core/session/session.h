@@ -161,6 +161,7 @@ struct ar_policy {
 	int64_t progress_ms; /* shortest time between two progress facts of an agent's run; 0: none */
 	struct ar_str
 		folders; /* real path of workspaces.dir; absent: child agents have no folders of their own */
+	bool starts_servers; /* MCP servers that trusted workspaces name can be started */
 };
 
 struct ar_content {
@@ -218,6 +219,9 @@ uint64_t ar_session_withheld(const struct ar_session *s, const struct ar_policy 
  * to the host, as tools.workspace does. */
 bool ar_session_may_use(const struct ar_session *s, const struct ar_policy *policy,
 			const struct ar_tool *tool);
+
+/* Under which the tools of its workspace's servers are in the toolbox; absent: it has none of them. */
+struct ar_str ar_session_servers_key(const struct ar_session *s, struct ar_arena *a);
 
 /* Boundaries of this machine for what works in the session's folder; NULL: it has none, nothing can be
  * confined, or a worker has the folder. */

@@ -454,6 +454,8 @@ static const struct ar_field_desc session_fields[] = {
 	OBJECT(ar_session, instructions, workspace_instructions),
 	ITEMS(ar_session, skills, workspace_skill),
 	ITEMS(ar_session, agents, workspace_agent),
+	ITEMS(ar_session, servers, workspace_server),
+	STR(ar_session, servers_digest),
 	OBJECT(ar_session, own, workspace_record),
 	OBJECT(ar_session, own_worker, worker_record),
 	OBJECT(ar_session, own_schedule, schedule_record),

@@ -171,6 +171,8 @@ struct ar_session {
 		*instructions; /* of its workspace; NULL: none was looked at */
 	struct ar_shape_workspace_skill_list skills; /* of its workspace, as it was looked at last */
 	struct ar_shape_workspace_agent_list agents; /* the same */
+	struct ar_shape_workspace_server_list servers; /* of its workspace, as they were started last */
+	struct ar_str servers_digest; /* of the file that names them; absent: none */
 	const struct ar_shape_workspace_record *own; /* of the log of a workspace; NULL: a session */
 	const struct ar_shape_worker_record *own_worker; /* of the log of a worker; NULL: a session */
 	const struct ar_shape_schedule_record *own_schedule; /* of the log of a schedule; NULL: a session */

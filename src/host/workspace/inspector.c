@@ -8,6 +8,7 @@
 #include "mem.h"
 #include "secrets.h"
 #include "workspace/definition.h"
+#include "workspace/mcp_file.h"
 #include "workspace/read_text.h"
 
 #include <errno.h>
@@ -20,7 +21,6 @@
 #define LEVELS_MAX 8 /* above the folder, to the root of its repository */
 #define ENTRIES_MAX 24 /* of one folder of skills or agents */
 #define TICK_MS 100
-#define UNUSED "not_supported: this version does not use it; name servers in mcp_servers of the settings"
 
 /* One run on its way through a thread, which writes only the second part. */
 struct look {
@@ -40,6 +40,9 @@ struct look {
 	struct ar_definition definitions[AR_INSPECT_ITEMS_MAX];
 	size_t definition_count;
 	size_t definition_bytes; /* of their texts */
+	struct ar_server servers[AR_SERVERS_MAX];
+	size_t server_count;
+	struct ar_str servers_digest;
 	bool is_read; /* the folder could be opened */
 };
 
@@ -83,13 +86,27 @@ static struct ar_inspect_item *add_file(struct look *l, int folder, enum ar_insp
 	return item;
 }
 
-static void add_unused(struct look *l, int folder, enum ar_inspect_kind kind, const char *path)
+static bool has_usable_server(const struct look *l)
+{
+	for (size_t i = 0; i < l->server_count; i++) {
+		if (ar_str_absent(l->servers[i].reason))
+			return true;
+	}
+	return false;
+}
+
+static void add_servers(struct look *l, int folder)
 {
 	AR_AUTO(ar_buf_fini) struct ar_buf bytes = { 0 };
-	struct ar_inspect_item *item = add_file(l, folder, kind, path, &bytes);
+	struct ar_inspect_item *item = add_file(l, folder, AR_INSPECT_MCP_SERVERS, ".mcp.json", &bytes);
 
-	if (item && ar_str_absent(item->reason))
-		item->reason = AR_STR(UNUSED);
+	if (!item || !ar_str_absent(item->reason))
+		return;
+	l->servers_digest = item->digest;
+	item->reason =
+		ar_str_from(ar_mcp_file_read(ar_buf_str(&bytes), &l->arena, l->servers, &l->server_count));
+	if (ar_str_absent(item->reason) && !has_usable_server(l))
+		item->reason = AR_STR("unusable: none of its servers can be started");
 }
 
 /* ---- instructions ---- */
@@ -240,7 +257,7 @@ static void work(uv_work_t *w)
 	l->is_read = true;
 	if (*l->owner->file)
 		add_all_instructions(l, fd, st.st_uid);
-	add_unused(l, fd, AR_INSPECT_MCP_SERVERS, ".mcp.json");
+	add_servers(l, fd);
 	add_definitions(l, fd, AR_INSPECT_SKILL, ".agents/skills");
 	add_definitions(l, fd, AR_INSPECT_SKILL, ".claude/skills");
 	add_definitions(l, fd, AR_INSPECT_AGENT, ".agents/agents");
@@ -286,6 +303,19 @@ static void mask_definitions(struct look *l)
 	}
 }
 
+static void show_servers(struct look *l)
+{
+	for (size_t i = 0; i < l->server_count; i++) {
+		struct ar_server *s = &l->servers[i];
+		AR_AUTO(ar_buf_fini) struct ar_buf text = { 0 };
+
+		ar_buf_adds(&text, ar_str_absent(s->command) ? s->url : s->command);
+		for (size_t k = 0; k < s->args.count; k++)
+			ar_buf_addf(&text, " %.*s", AR_STR_ARG(s->args.at[k]));
+		s->shown = ar_str_utf8_prefix(mask(l, ar_buf_str(&text)), AR_SERVER_SHOWN_MAX);
+	}
+}
+
 static void answer(struct look *l, const char *failure)
 {
 	struct ar_inspect_run *run = l->run;
@@ -300,6 +330,10 @@ static void answer(struct look *l, const char *failure)
 		mask_definitions(l);
 		found.definitions = l->definitions;
 		found.definition_count = l->definition_count;
+		show_servers(l);
+		found.servers = l->servers;
+		found.server_count = l->server_count;
+		found.servers_digest = l->servers_digest;
 	}
 	if (!failure && l->texts > 0) {
 		ar_buf_addc(&l->text, 0);

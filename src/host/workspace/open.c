@@ -71,3 +71,33 @@ enum ar_status ar_host_workspaces_open(struct ar_host *r, const struct ar_config
 	r->removal = (struct ar_host_removal){ .folders = &r->folders, .port = r->checkpoints };
 	return AR_OK;
 }
+
+static bool has_turns(void *arg, struct ar_str workspace)
+{
+	return ar_engine_has_turns_in(((struct ar_host *)arg)->engine, workspace);
+}
+
+/* A server gets what commands of a session get by default, and never less of a boundary. */
+static enum ar_sandbox_profile profile_of(const struct ar_policy *policy)
+{
+	return policy->profile && policy->profile != AR_SANDBOX_DANGER_FULL_ACCESS
+		       ? policy->profile
+		       : AR_SANDBOX_WORKSPACE_WRITE;
+}
+
+void ar_host_open_servers(struct ar_host *r, const struct ar_config *c)
+{
+	if (!r->inspector.loop || !r->tools.sandbox || c->workspaces.servers <= 0)
+		return;
+	r->servers = (struct ar_host_servers){ .loop = r->loop,
+					       .config = c,
+					       .box = r->tools.box,
+					       .sandbox = r->tools.sandbox,
+					       .processes = &r->processes,
+					       .redactor = r->redactor,
+					       .profile = profile_of(&r->policy),
+					       .has_turns = has_turns,
+					       .arg = r };
+	ar_host_servers_open(&r->servers);
+	r->policy.starts_servers = true;
+}

@@ -27,7 +27,7 @@ static void test_ids_are_those_of_the_standard(void **state AR_UNUSED)
 	assert_int_equal(AR_EV_QUEUE_CHANGED, 50);
 	assert_int_equal(AR_EV_BENCHMARK_COMPARISON_COMPLETED, 126);
 	assert_int_equal(AR_EV_ACCESS_REFUSED, 127); /* our own begin */
-	assert_int_equal(AR_EV_COUNT, 166);
+	assert_int_equal(AR_EV_COUNT, 168);
 	assert_int_equal(AR_CMD_SUBMIT_TURN, 1);
 	assert_int_equal(AR_CMD_FINISH_BENCHMARK_TRIAL, 63);
 	assert_int_equal(AR_CMD_FORK_THREAD, 64); /* our own begin */

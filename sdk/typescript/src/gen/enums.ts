@@ -717,6 +717,8 @@ export interface WorkspaceBinding {
   origin?: string;
   /** Pool whose workers have the folder; absent: none. */
   pool?: string;
+  /** Digest of .mcp.json as it was trusted; absent: its servers are not started. */
+  serversDigest?: string;
   [extra: string]: unknown;
 }
 
@@ -1166,6 +1168,8 @@ export interface WorkspaceRecord {
   trustedAt?: string;
   /** Digest of the items that were shown to who trusted it. */
   itemsDigest?: string;
+  /** Digest of .mcp.json among them: only the servers of that version are started. */
+  serversDigest?: string;
   /** What new sessions share with it; without it, shared. */
   isolation?: WorkspaceIsolation;
   /** Counts its changes. */
@@ -1195,6 +1199,23 @@ export interface WorkspaceItem {
   used: boolean;
   /** Why it is not. */
   reason?: string;
+  [extra: string]: unknown;
+}
+
+/** An MCP server that .mcp.json of a workspace names. */
+export interface WorkspaceServer {
+  /** Its name. */
+  name: string;
+  /** A program, or an address. */
+  transport: "stdio" | "http";
+  /** Where it is. */
+  status: WorkspaceServerStatus;
+  /** Why it is not started, or has failed. */
+  reason?: string;
+  /** Number of tools that it offers. */
+  tools?: number;
+  /** Its program with the arguments, or its address; in inspect_workspace. */
+  command?: string;
   [extra: string]: unknown;
 }
 
@@ -2376,6 +2397,9 @@ export type WorkspaceTrust = "untrusted" | "trusted";
 
 /** What a session shares with its workspace: the folder itself, nothing but a copy, nothing at all, a copy with a repository of its own, a copy that is looked at and applied. */
 export type WorkspaceIsolation = "shared" | "copy" | "empty" | "worktree" | "overlay";
+
+/** Where a server of a workspace is: named by its file, being started, offering its tools, ended or without an answer, not to be started. */
+export type WorkspaceServerStatus = "declared" | "starting" | "ready" | "failed" | "not_started";
 
 /** What a file of a workspace is for. */
 export type WorkspaceItemKind = "instructions" | "mcp_servers" | "skill" | "agent";

@@ -41,10 +41,34 @@ static void print_item(struct ar_out *o, struct ar_json item)
 	ar_out_printf(o, "\n");
 }
 
-void ar_workspace_print_items(struct ar_out *o, struct ar_json items)
+/* Who trusts a folder trusts the programs that it starts: they are shown as they would be called. */
+static void print_server(struct ar_out *o, struct ar_json server)
 {
-	for (struct ar_json_iter it = ar_json_iter(items); ar_json_next(&it);)
+	struct ar_str reason = ar_api_str(server, "reason");
+
+	ar_out_printf(o, "    server ");
+	ar_out_line(o, ar_api_str(server, "name"));
+	ar_out_printf(o, ": ");
+	ar_out_line(o, ar_api_str(server, "command"));
+	if (!ar_str_empty(reason)) {
+		ar_out_printf(o, "  (");
+		ar_out_line(o, reason);
+		ar_out_printf(o, ")");
+	}
+	ar_out_printf(o, "\n");
+}
+
+void ar_workspace_print_items(struct ar_out *o, struct ar_json seen)
+{
+	struct ar_json items = ar_json_get(seen, "items"), servers = ar_json_get(seen, "servers");
+
+	for (struct ar_json_iter it = ar_json_iter(items); ar_json_next(&it);) {
 		print_item(o, it.value);
+		if (!ar_str_is(ar_api_str(it.value, "kind"), "mcp_servers"))
+			continue;
+		for (struct ar_json_iter s = ar_json_iter(servers); ar_json_next(&s);)
+			print_server(o, s.value);
+	}
 }
 
 static size_t count_used(struct ar_json items)
@@ -107,15 +131,15 @@ static bool ask_trust(struct ar_ctl *c)
 	return letter == 'y' || letter == 'Y';
 }
 
-static void show(struct ar_ctl *c, const struct ar_workspace *w, struct ar_json items)
+static void show(struct ar_ctl *c, const struct ar_workspace *w, struct ar_json seen)
 {
 	if (c->out.is_tty)
 		ar_out_break(&c->out);
 	fflush(c->out.file);
 	ar_out_line(&c->err, w->root);
-	ar_out_printf(&c->err, ar_json_len(items) ? " brings this for the agent:\n"
-						  : " brings nothing for the agent\n");
-	ar_workspace_print_items(&c->err, items);
+	ar_out_printf(&c->err, ar_json_len(ar_json_get(seen, "items")) ? " brings this for the agent:\n"
+								       : " brings nothing for the agent\n");
+	ar_workspace_print_items(&c->err, seen);
 	fflush(c->err.file);
 }
 
@@ -132,7 +156,7 @@ enum ar_exit ar_workspace_trust(struct ar_ctl *c, const struct ar_workspace *w, 
 
 		exit = ar_api_call(c, "inspect_workspace", ar_resolve_body(c, "workspaceId", w->id), &seen);
 		if (exit == AR_EXIT_OK) {
-			show(c, w, ar_json_get(seen.doc, "items"));
+			show(c, w, seen.doc);
 			is_yes = !is_asked || !is_terminal(c) || ask_trust(c);
 		}
 		has_changed = false;

@@ -99,7 +99,7 @@ static enum ar_exit list(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 /* ---- show ---- */
 
-static void print_workspace(struct ar_ctl *c, struct ar_json record, struct ar_json items)
+static void print_workspace(struct ar_ctl *c, struct ar_json record, struct ar_json seen)
 {
 	static const char *const lines[][2] = {
 		{ "workspace", "workspaceId" }, { "folder", "root" },	      { "name", "name" },
@@ -110,9 +110,9 @@ static void print_workspace(struct ar_ctl *c, struct ar_json record, struct ar_j
 	for (size_t i = 0; i < AR_ARRAY_LEN(lines); i++)
 		ar_out_member(&c->out, lines[i][0], ar_api_str(record, lines[i][1]));
 	ar_out_member(&c->out, "trust", trust_of(record));
-	if (ar_json_len(items))
+	if (ar_json_len(ar_json_get(seen, "items")))
 		ar_out_printf(&c->out, "brings\n");
-	ar_workspace_print_items(&c->out, items);
+	ar_workspace_print_items(&c->out, seen);
 }
 
 /* One object: the record, and what the folder brings if the server can say so. */
@@ -128,6 +128,10 @@ static void print_json(struct ar_ctl *c, struct ar_json record, struct ar_json s
 		ar_json_print(items, &text);
 		ar_buf_addz(&text, ",\"itemsDigest\":");
 		ar_json_print(ar_json_get(seen, "itemsDigest"), &text);
+	}
+	if (ar_json_type(ar_json_get(seen, "servers")) == AR_JSON_ARRAY) {
+		ar_buf_addz(&text, ",\"servers\":");
+		ar_json_print(ar_json_get(seen, "servers"), &text);
 	}
 	ar_buf_addz(&text, "}\n");
 	ar_out_json(&c->out, ar_buf_str(&text));
@@ -152,7 +156,7 @@ static enum ar_exit show(struct ar_ctl *c, const struct ar_ctl_args *a)
 		if (c->is_json)
 			print_json(c, record, seen.doc);
 		else
-			print_workspace(c, record, ar_json_get(seen.doc, "items"));
+			print_workspace(c, record, seen.doc);
 	}
 	ar_api_fini(&seen);
 	ar_api_fini(&reply);

@@ -90,7 +90,7 @@ AR_MUST_USE enum ar_exit ar_workspace_offer_trust(struct ar_ctl *c, const struct
 AR_MUST_USE enum ar_exit ar_workspace_trust(struct ar_ctl *c, const struct ar_workspace *w, bool is_asked,
 					    bool *ret_is_trusted);
 
-/* The items of inspect_workspace, a line each. */
-void ar_workspace_print_items(struct ar_out *o, struct ar_json items);
+/* The items of an answer of inspect_workspace, a line each, and the servers that one of them names. */
+void ar_workspace_print_items(struct ar_out *o, struct ar_json seen);
 
 #endif

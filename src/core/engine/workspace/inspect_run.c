@@ -69,7 +69,11 @@ static void on_done(struct ar_inspect_run *r, const struct ar_inspected *found)
 					  .instructions = ar_arena_str(&i->arena, found->instructions),
 					  .reason = ar_arena_str(&i->arena, found->reason),
 					  .definitions = keep_definitions(&i->arena, found),
-					  .definition_count = found->definition_count };
+					  .definition_count = found->definition_count,
+					  .servers = ar_servers_copy(&i->arena, found->servers,
+								     found->server_count),
+					  .server_count = found->server_count,
+					  .servers_digest = ar_arena_str(&i->arena, found->servers_digest) };
 	i->ended.over = end_delivered;
 	i->ended.request.input = (struct ar_input){ .kind = AR_IN_INSPECTED,
 						    .inspected = { .turn = i->turn, .found = &i->found } };

@@ -29,6 +29,7 @@ struct choice {
 	struct ar_decision *d;
 	struct ar_offers offers; /* of the parent */
 	bool is_read_only, is_without_files;
+	bool has_own_folder; /* servers of the workspace work in the parent's */
 	struct ar_str names; /* separated by commas; absent: all */
 	struct ar_texts defined; /* by its definition; no `at`: all */
 };
@@ -74,7 +75,8 @@ static enum ar_status check_names(const struct choice *c, struct ar_error *err)
 static bool is_given(const struct choice *c, const struct ar_tool *tool)
 {
 	return tool->owner != AR_TOOL_CLIENT && (!c->is_read_only || tool->is_read_only) &&
-	       (!c->is_without_files || !tool->works_in_folder) && is_named(c->names, tool->name) &&
+	       (!c->is_without_files || !tool->works_in_folder) &&
+	       (!c->has_own_folder || !tool->is_of_workspace) && is_named(c->names, tool->name) &&
 	       (!c->defined.at || ar_texts_have(c->defined, tool->name));
 }
 
@@ -97,6 +99,7 @@ static enum ar_status choose_tools(struct ar_decision *d, const struct ar_spawn 
 	struct choice c = { .d = d,
 			    .offers = ar_offers_of(d, asked->turn),
 			    .is_without_files = ar_str_is(ret->isolation.workspace, "none"),
+			    .has_own_folder = ar_str_is(ret->isolation.worktree, "own"),
 			    .names = AR_STR_NONE,
 			    .defined = def->tools };
 	struct ar_str word = ret->isolation.tool;
@@ -108,7 +111,7 @@ static enum ar_status choose_tools(struct ar_decision *d, const struct ar_spawn 
 		c.names = word;
 	if (check_names(&c, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (ar_str_is(word, "inherit") && !c.is_without_files && !c.defined.at &&
+	if (ar_str_is(word, "inherit") && !c.is_without_files && !c.has_own_folder && !c.defined.at &&
 	    !ar_turn_options(asked->turn)->tools.at)
 		return AR_OK; /* all, also those that come later */
 	ret->options.tools = list_tools(&c);

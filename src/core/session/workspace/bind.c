@@ -77,7 +77,9 @@ void ar_decide_bind(struct ar_decision *d)
 						       .folder = record->root,
 						       .worker = record->worker,
 						       .pool = record->pool,
-						       .trusted = { is_trusted, is_trusted } };
+						       .trusted = { is_trusted, is_trusted },
+						       .servers_digest = is_trusted ? record->servers_digest
+										    : AR_STR_NONE };
 	if (isolation_of(d) != AR_WORKSPACE_ISOLATION_SHARED) {
 		binding.isolation = isolation_of(d);
 		binding.folder = d->input->command.own_folder;

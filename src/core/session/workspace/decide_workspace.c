@@ -166,16 +166,20 @@ static void set_trust(const struct ar_decision *d, struct ar_shape_workspace_rec
 
 	r->trust = in->trust;
 	r->items_digest = is_trusted ? in->items_digest : AR_STR_NONE;
+	r->servers_digest = is_trusted ? d->input->command.servers_digest : AR_STR_NONE;
 	r->trusted_by = is_trusted ? caller_of(d) : AR_STR_NONE;
 	r->trusted_at = is_trusted ? d->input->now : 0;
 }
 
-static bool is_trust_changed(const struct ar_shape_workspace_record *r,
-			     const struct ar_cmd_update_workspace_in *in)
+static bool is_trust_changed(const struct ar_decision *d)
 {
+	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
+	const struct ar_shape_workspace_record *r = d->session->own;
+
 	if (in->trust == AR_WORKSPACE_TRUST_TRUSTED)
 		return r->trust != AR_WORKSPACE_TRUST_TRUSTED ||
-		       !ar_str_eq(r->items_digest, in->items_digest);
+		       !ar_str_eq(r->items_digest, in->items_digest) ||
+		       !ar_str_eq(r->servers_digest, d->input->command.servers_digest);
 	return in->trust && r->trust == AR_WORKSPACE_TRUST_TRUSTED;
 }
 
@@ -187,7 +191,7 @@ enum ar_status ar_decide_update_workspace(struct ar_decision *d, struct ar_error
 	if (check_update(d, err) != AR_OK)
 		return AR_E_REFUSED;
 	is_renamed = !ar_str_absent(in->name) && !ar_str_eq(in->name, d->session->own->name);
-	is_trust_new = is_trust_changed(d->session->own, in);
+	is_trust_new = is_trust_changed(d);
 	is_isolation_new = in->isolation && in->isolation != d->session->own->isolation;
 	if (is_renamed || is_trust_new || is_isolation_new) {
 		struct ar_shape_workspace_record record = *d->session->own;

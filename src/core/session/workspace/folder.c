@@ -150,6 +150,8 @@ static const struct ar_audience *audience_of(const struct ar_policy *policy, con
 
 static bool is_usable(const struct ar_tool *tool, const struct ar_policy *policy, const struct member *m)
 {
+	if (tool->is_of_workspace) /* the inventory has only those of the session's own */
+		return !ar_str_absent(m->workspace);
 	if (tool->works_in_folder)
 		return !ar_str_empty(m->folder);
 	return is_among(m, audience_of(policy, tool), admits(policy, m->tenant));

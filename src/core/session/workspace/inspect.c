@@ -5,6 +5,7 @@
 #include "decide.h"
 #include "inspect.h"
 #include "worker/worker.h"
+#include "workspace/workspace.h"
 
 enum ar_hold ar_workspace_inspect(struct ar_decision *d, const struct ar_turn *turn)
 {
@@ -19,8 +20,7 @@ enum ar_hold ar_workspace_inspect(struct ar_decision *d, const struct ar_turn *t
 	return AR_HELD;
 }
 
-/* It may have been interrupted, or have gone on by another look. */
-static bool is_waiting(const struct ar_thread *t, const struct ar_turn *turn)
+bool ar_workspace_is_awaited(const struct ar_thread *t, const struct ar_turn *turn)
 {
 	return ar_thread_active(t) == turn && !turn->is_interrupted && !ar_turn_last_step(turn) &&
 	       ar_str_absent(turn->open_step);
@@ -126,10 +126,12 @@ enum ar_status ar_decide_inspected(struct ar_decision *d, struct ar_error *err A
 	struct ar_thread *thread;
 	struct ar_turn *turn = ar_session_turn(d->session, d->input->inspected.turn, &thread);
 
-	if (!turn || !is_waiting(thread, turn))
+	if (!turn || !ar_workspace_is_awaited(thread, turn))
 		return AR_OK;
 	if (!ar_str_absent(found->digest)) /* otherwise it is not known: the session goes on as it was */
 		emit_if_changed(d, turn, found);
+	if (!ar_str_absent(found->digest) && ar_servers_start(d, turn, found) == AR_HELD)
+		return AR_OK;
 	ar_decide_ask_model(d, turn, 1);
 	return AR_OK;
 }

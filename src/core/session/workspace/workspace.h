@@ -9,6 +9,9 @@
 
 #define AR_NO_ISOLATION_THERE "sessions in a workspace on a worker share its files; use isolation shared"
 
+#define AR_SERVERS_CHANGED \
+	"changed: .mcp.json is not the one that was trusted; trust the workspace again, for new sessions"
+
 /* The folder of a workspace that is to be created: checked or made before anything is decided. */
 struct ar_workspace_folder {
 	struct ar_str root; /* absolute, no link on it */
@@ -16,6 +19,17 @@ struct ar_workspace_folder {
 	const struct ar_shape_worker_record *worker; /* that has it; NULL: this machine, or a pool */
 	struct ar_str pool; /* whose workers have it; absent: none */
 };
+
+struct ar_inspected;
+
+/* inspect.c: the turn still waits for what its workspace brings. It may have been interrupted, or have gone
+ * on by another look. */
+bool ar_workspace_is_awaited(const struct ar_thread *t, const struct ar_turn *turn);
+
+/* servers.c: after a look at the files, before the first request of a turn. Held: the answer goes on with
+ * it. */
+enum ar_hold ar_servers_start(struct ar_decision *d, const struct ar_turn *turn,
+			      const struct ar_inspected *found);
 
 /* A worker, or a pool of them, has the files. */
 static inline bool ar_workspace_is_far(const struct ar_shape_workspace_record *r)
