@@ -188,3 +188,17 @@ test('settings that cannot work are refused at the start', async () => {
 		assert.match(rt.stderr, why);
 	}
 });
+
+test('a wrong key and a name that is no trigger are on record in the audit trail, a flood as one fact; neither key nor name is in it', async () => {
+	const secrets = ['not-the-token-of-it', 'no-such-trigger'];
+	for (let i = 0; i < 20; i++) {
+		assert.equal((await fire('issue', {}, bearer(`bad-${i}`, secrets[0]))).status, 401);
+		assert.equal((await fire(`${secrets[1]}-${i}`, {}, bearer(`none-${i}`))).status, 401);
+	}
+	const refusals = async () => (await must(w.rt, null, 'list_audit', { outcome: 'refused' })).entries.filter((e) => e.command === 'trigger');
+	const found = await waitFor(async () => (await refusals()).length > 0 && (await refusals()), 'the record');
+	assert.ok(found.length <= 2, `${found.length} entries of 40 requests`);
+	const text = JSON.stringify(found);
+	assert.match(text, /auth_failed/);
+	for (const secret of [...secrets, TOKEN]) assert.ok(!text.includes(secret), secret);
+});

@@ -24,9 +24,27 @@ static struct ar_http_trigger trigger_of(const struct ar_http_request *req)
 					 .idempotency_key = h->idempotency_key };
 }
 
+/* A key that is not right is on record as that of an API token is, those alike counted together. The name is
+ * not: it is text of the sender, and may be that of no trigger. */
+static void record_refusal(const struct ar_http_request *req, const struct ar_error *err)
+{
+	struct ar_auth *auth = req->carrier->server->auth;
+
+	if (!auth || err->code != AR_ERR_AUTH_FAILED)
+		return;
+	auth->v->refused(auth, &(struct ar_audit){ .tenant = AR_STR("local"),
+						   .actor = AR_STR("trigger"),
+						   .command = AR_STR("trigger"),
+						   .code = err->code,
+						   .message = ar_str_from(err->msg),
+						   .count = 1,
+						   .from = ar_http_request_origin(req) });
+}
+
 static void refuse_trigger(struct ar_http_request *req, const struct ar_error *err)
 {
 	req->carrier->server->counters.refused++;
+	record_refusal(req, err);
 	if (err->code == AR_ERR_AUTH_FAILED)
 		ar_reply_add(&req->reply, "WWW-Authenticate", AR_STR("Bearer"));
 	ar_http_request_refuse(req, err->code, err->msg, 0);
