@@ -6,6 +6,7 @@
 #include "checkpoint/import.h"
 #include "checkpoint/index.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -205,5 +206,6 @@ int main(void)
 		cmocka_unit_test(test_differences_of_git_are_checked),
 	};
 
+	signal(SIGPIPE, SIG_IGN); /* as agent-files does */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* The folder of a session, filled from that of its workspace. */
 #include "isolation/pair.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -208,5 +209,6 @@ int main(void)
 		cmocka_unit_test(test_a_full_disk),
 	};
 
+	signal(SIGPIPE, SIG_IGN); /* as agent-files does */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* What a session changed, merged into the workspace. */
 #include "isolation/pair.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -324,5 +325,6 @@ int main(void)
 		cmocka_unit_test(test_a_full_disk_takes_all_back),
 	};
 
+	signal(SIGPIPE, SIG_IGN); /* as agent-files does */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
