@@ -609,7 +609,7 @@ const struct ar_struct_desc ar_shape_propagation_desc = { ar_shape_propagation_f
 
 static const struct ar_field_desc ar_shape_task_part_fields[] = {
 	{ "kind", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_task_part, kind), NULL, { 0, false },
-	  "task or process.", NULL },
+	  "task, process, subagent or job.", NULL },
 	{ "id", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_task_part, id), NULL, { 0, false },
 	  "Which one.", NULL },
 };
@@ -8276,7 +8276,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { AR_TARGET_TASK, 1, { offsetof(struct ar_cmd_cancel_task_in, task_id) }, AR_ERR_TASK_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_cancel_task_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ALREADY_TERMINAL }, 2,
-	  (const uint16_t[]){ AR_EV_TASK_CANCEL_REQUESTED, AR_EV_PROCESS_TERMINATED, AR_EV_TASK_ATTEMPT_FAILED, AR_EV_TASK_CANCELLED }, 4, 200, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_EV_TASK_CANCEL_REQUESTED, AR_EV_PROCESS_TERMINATED, AR_EV_TASK_ATTEMPT_FAILED, AR_EV_JOB_ITEM_FAILED, AR_EV_JOB_CANCELLED, AR_EV_TASK_CANCELLED }, 6, 200, NULL, "spec+contract" },
 	[AR_CMD_RETRY_TASK] = { AR_CMD_RETRY_TASK, "retry_task",
 	  "Retry a task after an attempt that did not succeed.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_retry_task_in_fields, 7, sizeof(struct ar_cmd_retry_task_in), NULL, 0, false, 0, 0 },

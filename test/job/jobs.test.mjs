@@ -210,3 +210,39 @@ test('JB-02 CP-46 five jobs brought to the five states: list_jobs has them, also
 	assert.deepEqual([page.jobs.length, (await ok(w.rt, 'list_jobs', { sessionId, cursor: page.nextCursor })).jobs.length], [2, 3]);
 	await w.rt.stop();
 });
+
+test('CP-17 TK-16 cancel_task ends the jobs of the task, after the intent and before the task, also below it; unless they are not meant', async () => {
+	const w = await world();
+	const { sessionId } = await ok(w.rt, 'create_session', {});
+	for (const propagation of [undefined, ['jobs'], []]) {
+		const { taskId } = await ok(w.rt, 'create_task', { sessionId, objective: 'whole' });
+		await ok(w.rt, 'start_task', { taskId, worker: { kind: 'worker', id: 'w' } });
+		const { taskId: part } = await ok(w.rt, 'create_task', { sessionId, objective: 'part', parentTaskId: taskId });
+		const [job, below, other] = await Promise.all([taskId, part, undefined].map((id) =>
+			ok(w.rt, 'create_job', { sessionId, instruction: '[[hang]]', input: lines('a', 'b', 'c'), concurrency: 2, ...(id ? { taskId: id } : {}) })));
+		await waitFor(async () => (await ok(w.rt, 'get_job', { jobId: job.jobId })).counts.running === 2, 'its items at work');
+		const { targets } = await ok(w.rt, 'cancel_task', { taskId, reason: 'no more', ...(propagation ? { propagation } : {}) });
+		await waitFor(async () => (await ok(w.rt, 'get_task', { taskId })).status === 'cancelled', 'the task');
+		const stateOf = async (made) => (await ok(w.rt, 'get_job', { jobId: made.jobId })).status;
+		assert.equal(await stateOf(other), 'running', 'another job goes on');
+		const facts = await factsOf(w.rt, sessionId);
+		const at = (type, id) => facts.find((e) => e.type === type && (e.jobId === id || e.taskId === id))?.sequence;
+		const asked = facts.find((e) => e.type === 'task.cancel_requested' && e.taskId === taskId);
+		assert.equal(asked.payload.propagation.jobs, propagation?.length !== 0);
+		if (propagation?.length === 0) {
+			assert.deepEqual([await stateOf(job), await stateOf(below)], ['running', 'running'], 'not meant');
+			for (const made of [job, below, other]) await ok(w.rt, 'cancel_job', { jobId: made.jobId, reason: 'end' });
+			continue;
+		}
+		assert.deepEqual(targets.filter((t) => t.kind === 'job').map((t) => t.id), [job.jobId]);
+		assert.ok(asked.sequence < at('job.cancelled', job.jobId) && at('job.cancelled', job.jobId) < at('task.cancelled', taskId));
+		const { counts, items } = await ok(w.rt, 'get_job', { jobId: job.jobId, limit: 10 });
+		assert.deepEqual([counts.pending, counts.running, items.map((i) => i.status)], [1, 0, ['failed', 'failed', 'pending']]);
+		assert.deepEqual([await stateOf(job), await stateOf(below)], ['cancelled', propagation ? 'running' : 'cancelled']);
+		await w.rt.kill9();
+		w.rt = await w.again();
+		assert.equal(await stateOf(job), 'cancelled', 'also after kill -9');
+		for (const made of propagation ? [below, other] : [other]) await ok(w.rt, 'cancel_job', { jobId: made.jobId, reason: 'end' });
+	}
+	await w.rt.stop();
+});

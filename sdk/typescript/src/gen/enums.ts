@@ -506,7 +506,7 @@ export interface Blocker {
 
 /** Something that depends on a task. */
 export interface TaskPart {
-  /** task or process. */
+  /** task, process, subagent or job. */
   kind: string;
   /** Which one. */
   id: string;

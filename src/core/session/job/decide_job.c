@@ -258,6 +258,18 @@ static void cancel(struct ar_decision *d, struct ar_job *job, struct ar_str reas
 	say_cancelled(d, job, reason);
 }
 
+void ar_jobs_cancel_task(struct ar_decision *d, const struct ar_task *task, struct ar_str reason)
+{
+	struct ar_vec jobs = ar_vec_copy(d->arena, &d->session->jobs);
+
+	for (size_t i = 0; i < jobs.count; i++) {
+		struct ar_job *job = jobs.at[i];
+
+		if (ar_str_eq(job->task, task->id) && !ar_job_is_over(job))
+			cancel(d, job, reason);
+	}
+}
+
 enum ar_status ar_decide_cancel_job(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_cancel_job_in *in = d->input->command.args;

@@ -198,6 +198,9 @@ bool ar_job_report_answered(struct ar_decision *d); /* false: the answer is abou
 
 /* ---- decide_job.c, decide_item.c ---- */
 
+void ar_jobs_cancel_task(struct ar_decision *d, const struct ar_task *task,
+			 struct ar_str reason); /* those that work for it and are not over */
+
 /* Refuses with job_not_found. */
 AR_MUST_USE enum ar_status ar_job_need(const struct ar_decision *d, struct ar_str id, struct ar_job **ret,
 				       struct ar_error *err);

@@ -1,6 +1,7 @@
 /* cancel_task: the intent is a fact before anything is stopped; then the parts of the task end,
  * and the task itself when the last of them has. Also what the end of a turn means for the task
  * that it works for. Pure. */
+#include "job/job.h"
 #include "subagent/subagents.h"
 #include "describe.h"
 #include "task/task.h"
@@ -10,7 +11,7 @@
 struct cancel {
 	struct ar_str reason;
 	const struct ar_shape_party *requested_by;
-	bool children, processes, subagents;
+	bool children, processes, subagents, jobs;
 };
 
 static struct cancel cancel_of(struct ar_decision *d)
@@ -22,6 +23,7 @@ static struct cancel cancel_of(struct ar_decision *d)
 	c.processes =
 		c.children && (!in->propagation.at || ar_texts_have(in->propagation, AR_STR("processes")));
 	c.subagents = !in->propagation.at || ar_texts_have(in->propagation, AR_STR("subagents"));
+	c.jobs = !in->propagation.at || ar_texts_have(in->propagation, AR_STR("jobs"));
 	c.requested_by = ar_task_caller(d, in->requested_by);
 	return c;
 }
@@ -31,8 +33,9 @@ static struct ar_shape_task_part_list targets(struct ar_decision *d, const struc
 {
 	const struct ar_vec *processes = &d->session->processes;
 	struct ar_vec children = ar_task_children(d, task), turns = ar_task_turns(d, task);
-	const struct ar_vec *subagents = &d->session->subagents;
-	size_t room = children.count + turns.count + processes->count + subagents->count + 1, n = 0;
+	const struct ar_vec *subagents = &d->session->subagents, *jobs = &d->session->jobs;
+	size_t room = children.count + turns.count + processes->count + subagents->count + jobs->count + 1;
+	size_t n = 0;
 	struct ar_shape_task_part *at = ar_arena_alloc(d->arena, room * sizeof(*at));
 
 	for (size_t i = 0; c->children && i < children.count; i++)
@@ -56,6 +59,12 @@ static struct ar_shape_task_part_list targets(struct ar_decision *d, const struc
 		if (ar_str_eq(r->task_id, task->id) && !ar_subagent_is_closed(r))
 			at[n++] = (struct ar_shape_task_part){ .kind = AR_STR("subagent"),
 							       .id = r->subagent_id };
+	}
+	for (size_t i = 0; c->jobs && i < jobs->count; i++) {
+		const struct ar_job *job = jobs->at[i];
+
+		if (ar_str_eq(job->task, task->id) && !ar_job_is_over(job))
+			at[n++] = (struct ar_shape_task_part){ .kind = AR_STR("job"), .id = job->id };
 	}
 	return (struct ar_shape_task_part_list){ at, n };
 }
@@ -143,7 +152,7 @@ static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, con
 {
 	const struct ar_shape_propagation reach = { .children = AR_OPT_BOOL(c->children),
 						    .processes = AR_OPT_BOOL(c->processes),
-						    .jobs = AR_OPT_BOOL(false),
+						    .jobs = AR_OPT_BOOL(c->jobs),
 						    .subagents = AR_OPT_BOOL(c->subagents) };
 
 	if (task->status != AR_TASK_DRAFT)
@@ -152,6 +161,8 @@ static void ask_to_cancel(struct ar_decision *d, const struct ar_task *task, con
 								    .requested_by = c->requested_by,
 								    .propagation = &reach,
 								    .targets = targets(d, task, c) });
+	if (c->jobs)
+		ar_jobs_cancel_task(d, task, c->reason);
 	if (c->subagents)
 		ar_subagents_close_task(d, task, c->reason);
 	if (c->children)
