@@ -247,22 +247,22 @@ static struct group *make_group(struct ar_host_servers *h, const struct ar_serve
 	return g;
 }
 
-/* Of one folder, only those of the file as it is now run. */
-static struct group *find_group(struct ar_host_servers *h, const struct ar_servers_run *r)
+static bool is_wanted(const struct group *g, const struct ar_servers_run *r)
 {
-	struct group *found = NULL;
+	return r->count > 0 && ar_str_eq(g->digest, r->digest);
+}
 
-	AR_LIST_FOR_SAFE (it, &h->groups) {
+/* The servers of the run's folder: those that it wants, or others. */
+static struct group *find_group(struct ar_host_servers *h, const struct ar_servers_run *r, bool wanted)
+{
+	AR_LIST_FOR (it, &h->groups) {
 		struct group *g = group_at(it);
 
-		if (!ar_str_eq(g->workspace, r->workspace) || !ar_str_eq(g->folder, r->folder))
-			continue;
-		if (r->count > 0 && ar_str_eq(g->digest, r->digest))
-			found = g;
-		else
-			end_group(g);
+		if (ar_str_eq(g->workspace, r->workspace) && ar_str_eq(g->folder, r->folder) &&
+		    is_wanted(g, r) == wanted)
+			return g;
 	}
-	return found;
+	return NULL;
 }
 
 /* ---- how it goes ---- */
@@ -388,8 +388,11 @@ static void start(struct ar_servers *port, struct ar_servers_run *r)
 	struct ar_host_servers *h = AR_CONTAINER_OF(port, struct ar_host_servers, port);
 	struct waiting *w = ar_new0(sizeof(*w));
 	struct ar_arena a = { 0 };
-	struct group *g = find_group(h, r);
+	struct group *g;
 
+	while ((g = find_group(h, r, false))) /* ending one may end and start others */
+		end_group(g);
+	g = find_group(h, r, true);
 	if (!g && r->count > 0)
 		g = make_group(h, r,
 			       ar_arena_fmt(&a, AR_SERVERS_KEY, AR_STR_ARG(r->workspace),
