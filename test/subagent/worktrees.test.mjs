@@ -8,6 +8,7 @@ import { newFolder, ok, readLog, refused, waitFor, world } from '../lib/runtime.
 import { validateEvent } from '../lib/schemas.mjs';
 import { ask, factsOf, must } from '../tenant/tenants.mjs';
 
+const LONG = 240000; // about a hundred runs in the sandbox, one after the other
 const OWN = { isolation: { worktree: 'own' } };
 const call = (name, args) => `[[tool ${name} ${JSON.stringify(args)}]]`;
 const shell = (command) => call('shell', { command });
@@ -220,12 +221,14 @@ test('SA-06 SA-07 twenty children in worktrees of a model: two fail, one is lost
 	const objective = (n) => (n < 2 ? '[[http 400]]' : n === 2 ? `${write(n)}[[then]][[fail-times 2 hang]][[say retried 2]]` : `${write(n)}[[then]][[say finished ${n}]]`);
 	const text = Array.from({ length: 20 }, (_, n) => `[[tool spawn_agent {"objective":"${inner(objective(n))}","worktree":"own","nickname":"part-${n}"}]]`).join('');
 	const { turnId } = await run('submit_turn', { sessionId, text });
-	await waitFor(async () => (await list(s)).filter((r) => ['completed', 'failed'].includes(r.status)).length === 19, 'all but the one that hangs', 60000);
+	await waitFor(async () => (await list(s)).filter((r) => ['completed', 'failed'].includes(r.status)).length === 19, 'all but the one that hangs', LONG);
 	const hanging = (await list(s)).find((r) => r.status === 'running');
 	assert.equal(hanging.nickname, 'part-2');
+	const lost = (await readLog(w.rt, sessionId)).map((f) => f.event).find((f) => f.type === 'turn.started' && f.threadId === hanging.childThreadId);
+	await waitFor(() => w.model.log(lost.turnId).length === 2, 'its second request, which hangs');
 	await w.rt.kill9();
 	w.rt = await w.again();
-	const over = await waitFor(async () => (await facts(s)).find((f) => f.turnId === turnId && /^turn\.(completed|failed)$/.test(f.type)), 'the turn of the parent', 60000);
+	const over = await waitFor(async () => (await facts(s)).find((f) => f.turnId === turnId && /^turn\.(completed|failed)$/.test(f.type)), 'the turn of the parent', LONG);
 	assert.equal(over.type, 'turn.completed');
 	const log = (await readLog(w.rt, sessionId)).map((f) => f.event);
 	const results = log.filter((f) => f.turnId === turnId && ['tool.result', 'tool.failed'].includes(f.type)).map((f) => f.payload.preview);
@@ -241,12 +244,12 @@ test('SA-06 SA-07 twenty children in worktrees of a model: two fail, one is lost
 
 	const changed = tree.filter((r) => r.files?.changed).map((r) => r.subagentId);
 	for (const subagentId of changed) await run('apply_workspace', { sessionId, subagentId });
-	await waitFor(async () => (await list(s)).every((r) => !r.files?.applyId), 'the ends of the merges', 60000);
+	await waitFor(async () => (await list(s)).every((r) => !r.files?.applyId), 'the ends of the merges', LONG);
 	const ends = (await readLog(w.rt, sessionId)).map((f) => f.event).filter((f) => /^workspace\.(applied|conflicted|failed)$/.test(f.type));
 	assert.deepEqual(ends.map((f) => [f.type, f.payload.files]), changed.map(() => ['workspace.applied', 1]));
 	assert.deepEqual(new Set(ends.map((f) => f.subagentId)), new Set(changed));
 	await Promise.all(tree.map((r) => run('close_subagent', { subagentId: r.subagentId })));
-	await waitFor(async () => (await list(s)).every((r) => r.status === 'closed' && (!r.files || r.files.status === 'removed')), 'all closed and removed', 60000);
+	await waitFor(async () => (await list(s)).every((r) => r.status === 'closed' && (!r.files || r.files.status === 'removed')), 'all closed and removed', LONG);
 	assert.deepEqual(readdirSync(s.root).sort(), ['.git', 'common', ...Array.from({ length: 18 }, (_, n) => `part-${n + 2}`)].sort());
 	assert.deepEqual(folders(s), []);
 	const left = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid)).filter((pid) => {
