@@ -141,3 +141,21 @@ test('AC-07 four children, one completes, one fails, one needs a person, one is 
 	const late = await run('wait_subagents', { subagentIds: [asks], timeoutMs: 20000 });
 	assert.deepEqual([late.timedOut, late.children[0].status], [false, 'completed']);
 });
+
+test('HI-04 a rollback over a turn with a child and an artifact: both are listed as affected, with the calls, the target, what survives and the repair', async () => {
+	const { sessionId, threadId, turnId: first } = await submit(w.rt, 'before');
+	const ended = (id) => waitFor(async () => (await log(sessionId)).find((e) => e.turnId === id && e.type === 'turn.completed'), 'the end of the turn');
+	await ended(first);
+	const { turnId } = await run('submit_turn', { sessionId, text: `[[tool spawn_agent {"objective":"look"}]]${write('rolled.txt')}` });
+	await ended(turnId);
+	const [child] = (await run('list_subagents', { sessionId })).subagents;
+	const before = await log(sessionId), of = (type) => before.filter((e) => e.type === type && e.turnId === turnId);
+	const [artifact] = of('artifact.changed');
+	await run('rollback_thread', { sessionId, threadId, target: { turnId: first }, reason: 'again' });
+	const { payload } = (await log(sessionId)).find((e) => e.type === 'history.rollback.completed');
+	assert.deepEqual(payload.affected, { tools: of('tool.started').map((e) => e.toolCallId), artifacts: [artifact.artifactId], subagents: [child.subagentId], jobs: [] });
+	assert.deepEqual([payload.removedTurnIds, payload.target], [[turnId], { turnId: first }]);
+	assert.ok(JSON.parse((await run('read_output', { outputRef: payload.survivingBaselineRef })).content));
+	assert.match((await run('read_output', { outputRef: payload.readModelRepairRef })).content, new RegExp(turnId));
+	assert.ok((await get(sessionId, child.subagentId)).status === 'completed' && existsSync(join(workspace, 'rolled.txt')), 'both stay');
+});
