@@ -137,8 +137,9 @@ test('a file that has changed since it was trusted: its servers are not started,
 	assert.equal((await turn(place, call('tea_echo', { text: 'two' }))).result, `${second} two`);
 });
 
-test('a server is inside the boundary of a command: no other files, no network, no variables or secrets of the daemon', needsRoots, async () => {
+test('a server is inside the boundary of a command: no other files, no network, no variables or secrets of the daemon', needsRoots, async (context) => {
 	const listener = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
+	context.after(() => listener.close());
 	await new Promise((settle) => listener.on('listening', settle));
 	const secret = join(realpathSync(newFolder()), 'secret.txt');
 	writeFileSync(secret, 'of another tenant');
@@ -153,7 +154,6 @@ test('a server is inside the boundary of a command: no other files, no network, 
 	const environment = JSON.parse(await said('environment'));
 	assert.deepEqual([environment.GIVEN, environment.DAEMON_ONLY, Object.keys(environment).filter((name) => /^(ROOM|AGENTD_)/.test(name))], ['yes', undefined, []]);
 	assert.ok(existsSync(join(place.root, 'made')) && readFileSync(secret, 'utf8') === 'of another tenant');
-	listener.close();
 	await at.rt.stop();
 });
 
