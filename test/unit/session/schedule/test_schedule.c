@@ -510,7 +510,7 @@ static void the_next_run_cancels_the_job_of_the_one_before(void **state)
 	expect_sent(d, 0, AR_CMD_CANCEL_JOB, ar_arena_fmt(&d->arena, "%.*s", AR_STR_ARG(job)).p);
 	expect_sent(d, 1, AR_CMD_CREATE_JOB, "");
 	/* it ended meanwhile: its report is on the way, and says how */
-	stopped.subject = ar_arena_fmt(&d->arena, "%.*s.stop", AR_STR_ARG(run_id(d, 1)));
+	stopped.subject = ar_arena_fmt(&d->session.arena, "%.*s.stop", AR_STR_ARG(run_id(d, 1)));
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_SENT, .sent = &stopped }), AR_OK);
 	expect_runs(d, "running starting");
 	report_job(d, 1, job, AR_REPORT_JOB_STATUS_COMPLETED);
