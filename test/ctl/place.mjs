@@ -12,7 +12,7 @@ export const bin = process.env.AR_BIN ?? fileURLToPath(new URL("../../build/rele
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 // What a user of this machine has set must not reach the tests.
-const OURS = /^(AGENTD_|AGENTCTL_|OPENAI_|ANTHROPIC_|GEMINI_|XDG_STATE_HOME$|NO_COLOR$|http_proxy$|HTTP_PROXY$)/;
+const OURS = /^(AGENTD_|AGENTCTL_|OPENAI_|ANTHROPIC_|GEMINI_|XDG_STATE_HOME$|XDG_CONFIG_HOME$|NO_COLOR$|http_proxy$|HTTP_PROXY$)/;
 const cleanEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS.test(name)));
 
 /** A program on its way: out and err grow, done resolves to the exit. */
