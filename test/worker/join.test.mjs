@@ -54,6 +54,7 @@ test('a daemon that is away is tried again; a worker that was started first wait
 	other.rt = await other.again();
 	relay.port = other.rt.port;
 	await stateOf(other.rt, one.workerId, 'connected');
+	await waitFor(() => one.stderr.split('"joined"').length > 2, () => one.stderr); // the daemon knows of it first
 	relay.cut();
 	await waitFor(() => one.stderr.split('"joined"').length > 3, () => one.stderr);
 	await stateOf(other.rt, one.workerId, 'connected');
