@@ -769,8 +769,9 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	ar_host_workers_close(&r->workers);
 	if (r->checkpoints)
 		r->checkpoints->v->close(r->checkpoints);
-	ar_host_servers_close(&r->servers);
+	ar_host_servers_end(&r->servers);
 	ar_tools_close(&r->tools);
+	ar_host_servers_close(&r->servers);
 	ar_host_processes_close(&r->processes);
 	uv_run(r->loop, UV_RUN_NOWAIT);
 	ar_host_access_free(&r->access); /* its last words are for an engine that takes none any more */

@@ -437,7 +437,7 @@ void ar_host_servers_open(struct ar_host_servers *h)
 	h->timer.data = h;
 }
 
-void ar_host_servers_close(struct ar_host_servers *h)
+void ar_host_servers_end(struct ar_host_servers *h)
 {
 	if (!h->loop)
 		return;
@@ -445,6 +445,12 @@ void ar_host_servers_close(struct ar_host_servers *h)
 		drop(&h->port, waiting_at(h->waiting.next)->run);
 	while (!ar_list_empty(&h->groups))
 		end_group(group_at(h->groups.next));
+}
+
+void ar_host_servers_close(struct ar_host_servers *h)
+{
+	if (!h->loop)
+		return;
 	while (h->open > 0)
 		uv_run(h->loop, UV_RUN_ONCE);
 	uv_close((uv_handle_t *)&h->timer, NULL);

@@ -38,8 +38,11 @@ struct ar_host_servers {
 /* Everything but `port`, `timer` and the lists is set. */
 void ar_host_servers_open(struct ar_host_servers *h);
 
-/* Ends all of them, and runs the loop until nothing is left; it has to run on for the timer. Fine for what
- * was never opened. */
+/* Ends all of them, while the toolbox is there. Fine for what was never opened, as the next one. */
+void ar_host_servers_end(struct ar_host_servers *h);
+
+/* After the toolbox was closed, some of whose sources are freed by the loop: runs it until nothing is left
+ * of the servers; it has to run on for the timer. */
 void ar_host_servers_close(struct ar_host_servers *h);
 
 #endif
