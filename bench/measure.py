@@ -386,7 +386,7 @@ def start_shim(*words):
     """A supervisor, and our end of its control connection."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     child = subprocess.Popen([program("agent-shim"), *words], preexec_fn=lambda: os.dup2(theirs.fileno(), 3, inheritable=True) if theirs.fileno() != 3
-                             else os.set_inheritable(3, True), close_fds=False, stdin=subprocess.DEVNULL)
+                             else os.set_inheritable(3, True), close_fds=False, stdin=subprocess.DEVNULL, cwd=words[0])
     theirs.close()
     ours.settimeout(PATIENCE)
     return child, ours
