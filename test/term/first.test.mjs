@@ -89,7 +89,7 @@ test("nothing at all: an address is asked for and ends in a chat; nothing is no 
 	assert.equal(await t.ended(), 2);
 	assert.match(t.all(), /there is no model to work with/);
 	t.run(CTL);
-	await t.until(/Enter leaves:/);
+	await t.until((seen) => /Enter leaves:/.test(seen) && !/^ended/m.test(seen));
 	t.type(`http://127.0.0.1:${model.port}/v1`);
 	t.key("Enter");
 	await t.until(READY);

@@ -76,8 +76,9 @@ static const struct {
 	{ "", "OPENAI_API_KEY" },
 };
 
-/* What is typed may be a key: the terminal does not show it. */
-static bool read_hidden(char line[LINE_BYTES])
+/* What is typed may be a key: the terminal does not show it. What was typed before the question is dropped,
+ * nothing after it. */
+static bool read_hidden(struct ar_ctl *c, const char *question, char line[LINE_BYTES])
 {
 	struct termios before, hidden;
 	bool is_hidden = tcgetattr(STDIN_FILENO, &before) == 0, is_read;
@@ -86,9 +87,11 @@ static bool read_hidden(char line[LINE_BYTES])
 	hidden.c_lflag &= ~(tcflag_t)ECHO;
 	if (is_hidden)
 		tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
+	ar_out_printf(&c->out, "%s", question);
+	fflush(c->out.file);
 	is_read = read_line(line);
 	if (is_hidden)
-		tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+		tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
 	return is_read;
 }
 
@@ -100,10 +103,11 @@ static bool ask_for_model(struct ar_ctl *c, struct ar_kept *kept)
 	ar_out_printf(
 		&c->out,
 		"There is no model yet. There is no key (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY), "
-		"no\nOPENAI_BASE_URL, and no server on this machine (ollama, llama.cpp, LM Studio, vLLM).\n\n"
-		"A key, or the address of a server with /v1/chat/completions; Enter leaves: ");
-	fflush(c->out.file);
-	if (!read_hidden(line) || !line[0])
+		"no\nOPENAI_BASE_URL, and no server on this machine (ollama, llama.cpp, LM Studio, "
+		"vLLM).\n\n");
+	if (!read_hidden(c, "A key, or the address of a server with /v1/chat/completions; Enter leaves: ",
+			 line) ||
+	    !line[0])
 		return false;
 	ar_out_printf(&c->out, "\n");
 	while (strncmp(line, keys[i].begin, strlen(keys[i].begin)) != 0)
