@@ -99,6 +99,7 @@ struct ar_turn_input {
 	struct ar_str preview;
 	bool has_images;
 };
+struct ar_str ar_decide_text_parts(struct ar_decision *d, struct ar_str text); /* one text as `parts` */
 enum ar_status ar_decide_input(struct ar_decision *d, struct ar_str input, struct ar_str text,
 			       struct ar_turn_input *ret, struct ar_error *err);
 

@@ -40,19 +40,6 @@ static struct ar_str printed(struct ar_decision *d, struct ar_json v)
 	return ar_decide_json_end(d);
 }
 
-struct ar_str ar_hook_text_parts(struct ar_decision *d, struct ar_str text)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open_array(&w);
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "type", AR_STR("text"));
-	ar_jw_mstr(&w, "text", text);
-	ar_jw_close(&w);
-	ar_jw_close_array(&w);
-	return ar_decide_json_end(d);
-}
-
 /* ---- member by member; each false when the value is not what it should be ---- */
 
 static bool read_decision(struct reading *r, struct ar_json v)
@@ -96,7 +83,7 @@ static bool read_input(struct reading *r, struct ar_json v)
 	}
 	if (!ar_json_str(v, &text) || text.len == 0)
 		return false;
-	r->ret->input = ar_hook_text_parts(r->d, text);
+	r->ret->input = ar_decide_text_parts(r->d, text);
 	return true;
 }
 

@@ -246,7 +246,7 @@ static void complete(struct ar_decision *d, struct ar_turn *turn, struct ar_hook
 	if (chain->point == AR_AT_STOP)
 		add_reason(a);
 	for (size_t i = 0; i < a->context_count; i++) {
-		a->contexts[i] = ar_hook_text_parts(d, a->contexts[i]);
+		a->contexts[i] = ar_decide_text_parts(d, a->contexts[i]);
 		refs[i] = ar_decide_content(d, a->contexts[i]);
 	}
 	p.additional_context_refs = (struct ar_texts){ refs, a->context_count };

@@ -80,7 +80,6 @@ struct ar_hook_answer {
 AR_MUST_USE enum ar_status ar_hook_answer_read(struct ar_decision *d, enum ar_hook_point point,
 					       struct ar_str said, struct ar_hook_answer *ret,
 					       struct ar_error *err);
-struct ar_str ar_hook_text_parts(struct ar_decision *d, struct ar_str text); /* as an input of a turn */
 
 /* ---- document.c: what a handler is given ---- */
 

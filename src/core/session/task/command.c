@@ -43,15 +43,7 @@ static enum ar_status command_options(struct ar_decision *d, const struct ar_tas
 
 static struct ar_turn_input input_of(struct ar_decision *d, struct ar_str text)
 {
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open_array(&w);
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "type", AR_STR("text"));
-	ar_jw_mstr(&w, "text", text);
-	ar_jw_close(&w);
-	ar_jw_close_array(&w);
-	return (struct ar_turn_input){ .parts = ar_decide_json_end(d),
+	return (struct ar_turn_input){ .parts = ar_decide_text_parts(d, text),
 				       .preview = ar_str_utf8_prefix(text, SHOWN_MAX) };
 }
 

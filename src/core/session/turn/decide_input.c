@@ -51,23 +51,27 @@ static enum ar_status check_part(struct ar_json part, bool *is_image, struct ar_
 	return AR_OK;
 }
 
+struct ar_str ar_decide_text_parts(struct ar_decision *d, struct ar_str text)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open_array(&w);
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "type", AR_STR("text"));
+	ar_jw_mstr(&w, "text", text);
+	ar_jw_close(&w);
+	ar_jw_close_array(&w);
+	return ar_decide_json_end(d);
+}
+
 enum ar_status ar_decide_input(struct ar_decision *d, struct ar_str input, struct ar_str text,
 			       struct ar_turn_input *ret, struct ar_error *err)
 {
 	struct ar_json parts;
-	struct ar_jw w;
 
 	*ret = (struct ar_turn_input){ .parts = input };
-	if (!ar_str_absent(text) && ar_str_absent(input)) {
-		w = ar_decide_json(d);
-		ar_jw_open_array(&w);
-		ar_jw_open(&w);
-		ar_jw_mstr(&w, "type", AR_STR("text"));
-		ar_jw_mstr(&w, "text", text);
-		ar_jw_close(&w);
-		ar_jw_close_array(&w);
-		ret->parts = ar_decide_json_end(d);
-	}
+	if (!ar_str_absent(text) && ar_str_absent(input))
+		ret->parts = ar_decide_text_parts(d, text);
 	if (ar_str_absent(ret->parts) || ar_json_parse(d->json, ret->parts, &parts, err) != AR_OK ||
 	    ar_json_len(parts) == 0)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
