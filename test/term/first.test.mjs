@@ -1,9 +1,9 @@
 // `agentctl` alone on a terminal: from nothing to the first word of an answer. The scripted server listens on a port of its own, which a variable names.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import http from "node:http";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { start as startModel } from "../model/scripted.mjs";
 import { bin, Place } from "../ctl/place.mjs";
@@ -161,6 +161,11 @@ test("a server of another ordinary user is not offered", { skip: process.getuid(
 		assert.doesNotMatch(t.all(), /trap/);
 		t.key("Enter");
 		assert.equal(await t.ended(), 2);
+		mkdirSync(dirname(kept()), { recursive: true });
+		writeFileSync(kept(), `OPENAI_BASE_URL=http://127.0.0.1:${port}/v1\n`, { mode: 0o600 });
+		const { code, err } = await place.ctl("run", "--no-workspace", "hello");
+		assert.notEqual(code, 0);
+		assert.match(err, /environment is not used, another user listens on the port/);
 	} finally {
 		other.kill("SIGKILL");
 	}

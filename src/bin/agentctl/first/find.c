@@ -49,7 +49,7 @@ static bool is_foreign_in(const char *table, unsigned port)
 	return is_foreign;
 }
 
-static bool is_foreign(unsigned port)
+bool ar_first_is_foreign(unsigned port)
 {
 	return is_foreign_in("/proc/net/tcp", port) || is_foreign_in("/proc/net/tcp6", port);
 }
@@ -85,7 +85,7 @@ static bool ask_server(struct ar_ctl *c, unsigned port, const char *name, struct
 	struct ar_http_reply reply;
 
 	*ret = (struct ar_first_server){ .name = name ? name : "a server", .port = port };
-	if (is_foreign(port))
+	if (ar_first_is_foreign(port))
 		return false;
 	if (ar_http_run(&r, &reply, NULL) == AR_OK && reply.status == 200)
 		read_models(c, ar_buf_str(&reply.body), ret);

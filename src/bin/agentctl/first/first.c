@@ -4,7 +4,6 @@
 #include "daemon.h"
 #include "first/kept.h"
 #include "first/trial.h"
-#include "io/start_file.h"
 #include "model.h"
 
 #include <stdlib.h>
@@ -121,12 +120,7 @@ static bool ask_for_model(struct ar_ctl *c, struct ar_kept *kept)
 /* A settings file may name models; a daemon that runs has its own. */
 static bool needs_model(struct ar_ctl *c)
 {
-	struct ar_start_file last = { 0 };
-	struct ar_model_endpoint m;
-
-	if (ar_model_endpoint(c, &m) || getenv("AGENTD_CONFIG") || !c->socket || ar_daemon_answers(c))
-		return false;
-	return ar_start_file_read(c->data_dir, &c->arena, &last, NULL) != AR_OK || ar_str_absent(last.config);
+	return !ar_kept_is_overridden(c) && c->socket && !ar_daemon_answers(c);
 }
 
 /* An answer that does not work is not kept. */

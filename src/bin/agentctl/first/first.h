@@ -18,4 +18,7 @@ struct ar_first_server {
  * passed over: what is typed and the files that are read would go to them. False: there is none. */
 bool ar_first_find(struct ar_ctl *c, struct ar_first_server *ret);
 
+/* Whether another ordinary user listens on the port of this machine. */
+bool ar_first_is_foreign(unsigned port);
+
 #endif

@@ -1,6 +1,7 @@
 /* See kept.h. A value is the rest of its line, as in an EnvironmentFile of systemd without quotes. */
 #include "first/kept.h"
 #include "daemon.h"
+#include "first/first.h"
 #include "io/descriptor.h"
 #include "io/start_file.h"
 #include "model.h"
@@ -31,7 +32,7 @@ const char *ar_kept_path(struct ar_ctl *c)
 
 /* ---- reading ---- */
 
-static bool is_decided(struct ar_ctl *c)
+bool ar_kept_is_overridden(struct ar_ctl *c)
 {
 	struct ar_start_file last = { 0 };
 	struct ar_model_endpoint m;
@@ -50,6 +51,24 @@ static bool is_private(int fd)
 	       !(st.st_mode & (S_IRWXG | S_IRWXO));
 }
 
+/* An address on this machine as setup writes it. */
+static bool is_for_another(struct ar_str text)
+{
+	const struct ar_str begin = AR_STR("OPENAI_BASE_URL=http://127.0.0.1:");
+	struct ar_str line, port;
+	uint64_t number;
+
+	while (!ar_str_empty(text)) {
+		text = ar_str_split(text, '\n', &line);
+		if (!ar_str_starts(line, begin))
+			continue;
+		ar_str_split(ar_str_sub(line, begin.len, line.len - begin.len), '/', &port);
+		if (ar_str_to_u64(port, &number) && number < 65536 && ar_first_is_foreign((unsigned)number))
+			return true;
+	}
+	return false;
+}
+
 static void set_line(struct ar_ctl *c, struct ar_str line)
 {
 	struct ar_str name;
@@ -64,7 +83,9 @@ static void set_line(struct ar_ctl *c, struct ar_str line)
 void ar_kept_load(struct ar_ctl *c)
 {
 	const char *path = ar_kept_path(c);
-	int fd = path && !is_decided(c) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+	int fd = path && !ar_kept_is_overridden(c)
+			 ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+			 : -1;
 	char text[FILE_MAX];
 	ssize_t len;
 	struct ar_str rest, line;
@@ -79,6 +100,12 @@ void ar_kept_load(struct ar_ctl *c)
 	len = read(fd, text, sizeof(text));
 	close(fd);
 	rest = (struct ar_str){ text, len > 0 ? (size_t)len : 0 };
+	if (is_for_another(rest)) {
+		ar_ctl_note(c,
+			    "%s is not used, another user listens on the port that it names: agentctl setup",
+			    path);
+		return;
+	}
 	while (!ar_str_empty(rest)) {
 		rest = ar_str_split(rest, '\n', &line);
 		set_line(c, line);

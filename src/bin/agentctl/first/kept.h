@@ -18,7 +18,12 @@ struct ar_kept {
 /* Path of the file; NULL: the environment names no home. */
 const char *ar_kept_path(struct ar_ctl *c);
 
-/* Puts what was kept into our environment. Nothing where the environment or a settings file names a model. */
+/* Whether the environment or a settings file names a model: then what was kept is not used. */
+bool ar_kept_is_overridden(struct ar_ctl *c);
+
+/* Puts what was kept into our environment. Nothing where it is overridden, where others can read or change
+ * the file, and where another ordinary user listens on the port of this machine that it names: what is typed
+ * and the files that are read would go to them. */
 void ar_kept_load(struct ar_ctl *c);
 
 /* Replaces the file. Failure has been said on standard error. */
