@@ -2,15 +2,12 @@
 #include "pacing.h"
 
 #include "clock.h"
+#include "header_value.h"
 
-#include <curl/curl.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define DAY_MS (24.0 * 3600 * 1000)
-#define NUMBER_TEXT 64
+#define DAY_MS (24 * 3600 * 1000)
 
 static int64_t clamp_ms(double ms)
 {
@@ -19,49 +16,13 @@ static int64_t clamp_ms(double ms)
 	return (int64_t)(ms < DAY_MS ? ms : DAY_MS);
 }
 
-/* A whole decimal number; strtod alone would take hex, signs and trailing text. */
-static bool to_number(struct ar_str s, double *ret)
-{
-	char text[NUMBER_TEXT];
-
-	if (s.len == 0 || s.len >= sizeof(text))
-		return false;
-	for (size_t i = 0; i < s.len; i++) {
-		if ((s.p[i] < '0' || s.p[i] > '9') && s.p[i] != '.')
-			return false;
-		text[i] = s.p[i];
-	}
-	text[s.len] = '\0';
-	*ret = strtod(text, NULL);
-	return isfinite(*ret);
-}
-
-/* ---- waiting ---- */
-
-static int64_t until_date(struct ar_str date, ar_usec wall_now)
-{
-	char text[NUMBER_TEXT];
-	time_t at;
-
-	if (date.len == 0 || date.len >= sizeof(text))
-		return 0;
-	memcpy(text, date.p, date.len);
-	text[date.len] = '\0';
-	at = curl_getdate(text, NULL);
-	return at < 0 ? 0 : clamp_ms((double)at * 1000 - (double)wall_now / 1000);
-}
-
 int64_t ar_pacing_retry_after(const struct ar_header_source *headers, ar_usec wall_now)
 {
-	struct ar_str after;
 	double n;
 
-	if (to_number(headers->get(headers->owner, "retry-after-ms"), &n))
+	if (ar_header_decimal(headers->get(headers->owner, "retry-after-ms"), &n))
 		return clamp_ms(n);
-	after = headers->get(headers->owner, "retry-after");
-	if (to_number(after, &n))
-		return clamp_ms(n * 1000);
-	return until_date(after, wall_now);
+	return ar_header_retry_after_ms(headers->get(headers->owner, "retry-after"), wall_now, DAY_MS);
 }
 
 /* ---- durations ---- */
@@ -88,7 +49,7 @@ static bool read_term(struct ar_str *s, double *sum_ms)
 	size_t n = digits(*s);
 	double value;
 
-	if (!to_number(ar_str_sub(*s, 0, n), &value))
+	if (!ar_header_decimal(ar_str_sub(*s, 0, n), &value))
 		return false;
 	*s = ar_str_sub(*s, n, s->len);
 	for (size_t i = 0; i < AR_ARRAY_LEN(units); i++) {

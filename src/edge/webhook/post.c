@@ -1,8 +1,9 @@
 /* See post.h. */
 #include "post.h"
 #include "clock.h"
-#include "sign.h"
+#include "header_value.h"
 #include "mem.h"
+#include "sign.h"
 
 #include <stdio.h>
 
@@ -40,14 +41,14 @@ static bool on_body(struct ar_transfer *t AR_UNUSED, struct ar_str bytes AR_UNUS
 	return true;
 }
 
-/* Retry-After of an answer that asks for patience (429, 503): seconds, or a date. */
+/* Retry-After of an answer that asks to wait (429, 503). */
 static int64_t retry_after(const struct ar_transfer *t, int status)
 {
 	struct ar_clock *clock = ar_clock_system();
 	struct ar_str after =
 		status == 429 || status == 503 ? ar_transfer_header(t, "Retry-After") : AR_STR_NONE;
 
-	return ar_webhook_retry_after_ms(after, clock->wall(clock));
+	return ar_header_retry_after_ms(after, clock->wall(clock), AR_WEBHOOK_PAUSE_MAX_MS);
 }
 
 static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *why)

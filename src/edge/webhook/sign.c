@@ -4,7 +4,6 @@
 #include "hash.h"
 #include "status.h"
 
-#include <curl/curl.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <string.h>
@@ -96,30 +95,4 @@ int64_t ar_webhook_pause_ms(int64_t backoff_ms, unsigned attempts, uint32_t rand
 	if (pause > AR_WEBHOOK_PAUSE_MAX_MS)
 		pause = AR_WEBHOOK_PAUSE_MAX_MS;
 	return pause - pause / 4 + (int64_t)(random % 1024) * (pause / 2) / 1023;
-}
-
-int64_t ar_webhook_retry_after_ms(struct ar_str after, int64_t wall_now)
-{
-	char text[64];
-	int64_t ms = 0;
-	size_t digits = 0;
-	time_t at;
-
-	if (ar_str_empty(after) || after.len >= sizeof(text))
-		return 0;
-	while (digits < after.len && after.p[digits] >= '0' && after.p[digits] <= '9' && digits < 9)
-		ms = ms * 10 + (after.p[digits++] - '0');
-	if (digits == after.len) {
-		ms *= 1000;
-	} else if (digits == 9) {
-		ms = AR_WEBHOOK_PAUSE_MAX_MS; /* a number beyond every limit, or nonsense */
-	} else {
-		memcpy(text, after.p, after.len);
-		text[after.len] = '\0';
-		at = curl_getdate(text, NULL);
-		ms = at < 0 ? 0 : (int64_t)at * 1000 - wall_now / 1000;
-	}
-	if (ms < 0)
-		return 0;
-	return ms < AR_WEBHOOK_PAUSE_MAX_MS ? ms : AR_WEBHOOK_PAUSE_MAX_MS;
 }

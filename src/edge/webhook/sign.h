@@ -29,9 +29,6 @@ bool ar_webhook_is_signed_hex(struct ar_str key, struct ar_str body, struct ar_s
 /* The id of one event for one webhook: always the same. */
 struct ar_str ar_webhook_delivery_id(struct ar_str webhook, struct ar_str event_id, struct ar_arena *a);
 
-/* Milliseconds that a Retry-After asks to wait, at most an hour; 0: it asks for nothing that can be read. */
-int64_t ar_webhook_retry_after_ms(struct ar_str after, int64_t wall_now);
-
 /* Milliseconds until the next attempt after so many: backoff_ms doubled by each, at most an hour, plus or
  * minus up to a quarter by `random`. */
 int64_t ar_webhook_pause_ms(int64_t backoff_ms, unsigned attempts, uint32_t random);

@@ -102,24 +102,6 @@ static void pauses_double_to_an_hour_and_vary_by_a_quarter(void **state AR_UNUSE
 	assert_int_equal(ar_webhook_pause_ms(1, 1, UINT32_MAX), 1);
 }
 
-static void patience_is_asked_for_in_seconds_or_by_a_date_and_has_a_limit(void **state AR_UNUSED)
-{
-	const int64_t now = INT64_C(784111777) * 1000000; /* Sun, 06 Nov 1994 08:49:37 GMT */
-
-	assert_int_equal(ar_webhook_retry_after_ms(AR_STR("7"), now), 7000);
-	assert_int_equal(ar_webhook_retry_after_ms(AR_STR("0"), now), 0);
-	assert_int_equal(ar_webhook_retry_after_ms(AR_STR("Sun, 06 Nov 1994 08:50:07 GMT"), now), 30000);
-	assert_int_equal(ar_webhook_retry_after_ms(AR_STR("Sun, 06 Nov 1994 08:00:00 GMT"), now), 0);
-	assert_int_equal(ar_webhook_retry_after_ms(AR_STR("999999"), now), AR_WEBHOOK_PAUSE_MAX_MS);
-	assert_int_equal(ar_webhook_retry_after_ms(AR_STR("99999999999999999999999999"), now),
-			 AR_WEBHOOK_PAUSE_MAX_MS);
-	assert_int_equal(ar_webhook_retry_after_ms(AR_STR("soon"), now), 0);
-	assert_int_equal(ar_webhook_retry_after_ms(AR_STR("12 monkeys"), now), 0);
-	assert_int_equal(ar_webhook_retry_after_ms(AR_STR("-5"), now), 0);
-	assert_int_equal(ar_webhook_retry_after_ms(AR_STR(""), now), 0);
-	assert_int_equal(ar_webhook_retry_after_ms(AR_STR_NONE, now), 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,7 +111,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(keys_are_long_enough, open_arena, close_arena),
 		cmocka_unit_test_setup_teardown(an_event_has_one_id_per_webhook, open_arena, close_arena),
 		cmocka_unit_test(pauses_double_to_an_hour_and_vary_by_a_quarter),
-		cmocka_unit_test(patience_is_asked_for_in_seconds_or_by_a_date_and_has_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
