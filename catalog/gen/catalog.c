@@ -1328,8 +1328,10 @@ static const struct ar_field_desc ar_shape_workspace_agent_fields[] = {
 	  "Its instructions.", NULL },
 	{ "bytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_workspace_agent, bytes), NULL, { 0, false },
 	  "Their size.", NULL },
+	{ "isolation", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_workspace_agent, isolation), NULL, { 0, false },
+	  "worktree: its children work in a folder of their own.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_agent_desc = { ar_shape_workspace_agent_fields, 8, sizeof(struct ar_shape_workspace_agent), NULL, 0, true, offsetof(struct ar_shape_workspace_agent, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_agent_desc = { ar_shape_workspace_agent_fields, 9, sizeof(struct ar_shape_workspace_agent), NULL, 0, true, offsetof(struct ar_shape_workspace_agent, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_worker_record_fields[] = {
 	{ "workerId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_worker_record, worker_id), NULL, { 0, false },

@@ -2916,6 +2916,7 @@ struct ar_shape_workspace_agent { /* workspace_agent */
 	struct ar_str mode; /* string? */
 	struct ar_str ref; /* ref */
 	int64_t bytes; /* int */
+	struct ar_str isolation; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 

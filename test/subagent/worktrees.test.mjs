@@ -72,7 +72,9 @@ const folders = (s) => {
 
 before(async () => {
 	dir = realpathSync(newFolder());
-	w = await world({ config: { 'permission.mode': 'bypass', 'workspaces.dir': dir, 'subagents.tools': true, 'model.backoff_ms': 20, 'limits.token_rate': 0, 'limits.tenant_rate': 0 } });
+	const agents = newFolder();
+	writeFileSync(join(agents, 'apart.md'), '---\ndescription: Works apart.\nisolation: worktree\n---\nWork apart.\n');
+	w = await world({ config: { agents: [{ dir: agents }], 'permission.mode': 'bypass', 'workspaces.dir': dir, 'subagents.tools': true, 'model.backoff_ms': 20, 'limits.token_rate': 0, 'limits.tenant_rate': 0 } });
 });
 
 test('SA-02 a child in a worktree of its own: its commands and file tools see that folder only; merged by command, then the folder goes', async () => {
@@ -138,6 +140,19 @@ test('a conflict is a question and loses nothing; a child that stays open goes o
 	await gone(s, a);
 	assert.deepEqual(folders(s), []);
 	assert.equal(readFileSync(join(s.root, 'a'), 'utf8'), 'a\n');
+});
+
+test('a definition with isolation worktree keeps its children apart, also where less is asked for; without a repository there is none', async () => {
+	const s = await parent(await workspaceWith(REPOSITORY));
+	for (const more of [{}, { isolation: { worktree: 'shared' } }]) {
+		const id = await spawn(s, shell('echo x > made'), { definition: 'apart', ...more });
+		const r = await ended(s, id);
+		assert.deepEqual([r.definition, r.isolation.worktree, existsSync(join(r.folder.folder, 'made'))], ['apart', 'own', true]);
+	}
+	assert.deepEqual(readdirSync(s.root).sort(), ['.git', 'common']);
+	const { sessionId } = await ok(w.rt, 'create_session', {});
+	const { threadId, turnId } = await ok(w.rt, 'submit_turn', { sessionId, text: '[[hang]]' });
+	await refused(w.rt, 'isolation_unsupported', 'spawn_subagent', { sessionId, threadId, turnId, objective: 'x', definition: 'apart' });
 });
 
 test('a child of such a child: shares its folder or has one from it, merged level by level; a session with a worktree, too', async () => {

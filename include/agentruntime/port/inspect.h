@@ -28,6 +28,7 @@ enum ar_inspect_kind {
 #define AR_DEFINITION_WORD_MAX 128 /* of model, mode, and the name of a tool */
 #define AR_DEFINITION_PATH_MAX 4096
 #define AR_DEFINITION_TOOLS_MAX 64
+#define AR_DEFINITION_WORKTREE "worktree"
 
 /* A skill or an agent definition: a Markdown file with front matter. What it asks for (tools, model, mode)
  * are words of its author, and grant nothing. */
@@ -38,6 +39,7 @@ struct ar_definition {
 	struct ar_str text; /* what it says, without the front matter */
 	struct ar_texts tools; /* of an agent; no `at`: it names none */
 	struct ar_str model, mode; /* of an agent; each may be absent */
+	struct ar_str isolation; /* of an agent; "worktree", or absent */
 };
 
 struct ar_inspect_item {

@@ -106,6 +106,7 @@ static void write_definition(struct ar_wire_writer *w, const struct ar_definitio
 	ar_wire_add(w, "text", of->text);
 	ar_wire_add(w, "model", of->model);
 	ar_wire_add(w, "mode", of->mode);
+	ar_wire_add(w, "isolation", of->isolation);
 	if (of->tools.at) {
 		ar_jw_key(&w->w, "tools");
 		ar_jw_open_array(&w->w);
@@ -186,12 +187,14 @@ static void read_definition(struct ar_wire_message *m, struct ar_json v, struct 
 		.text = ar_wire_text(m, v, "text"),
 		.model = ar_wire_text(m, v, "model"),
 		.mode = ar_wire_text(m, v, "mode"),
+		.isolation = ar_wire_text(m, v, "isolation"),
 		.tools = read_tools(m, v, a)
 	};
 	m->is_broken |= ret->kind == 0 || !ar_tool_is_name(ret->name) ||
 			!ar_str_is_line(ret->description, AR_DEFINITION_DESCRIPTION_MAX) ||
 			!ar_str_is_line(ret->path, AR_DEFINITION_PATH_MAX) || ar_str_absent(ret->text) ||
-			!is_line_or_absent(ret->model) || !is_line_or_absent(ret->mode);
+			!is_line_or_absent(ret->model) || !is_line_or_absent(ret->mode) ||
+			!is_line_or_absent(ret->isolation);
 }
 
 static void read_definitions(struct ar_wire_message *m, struct ar_arena *a, struct ar_inspected *ret)

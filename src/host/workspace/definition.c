@@ -66,6 +66,9 @@ static const char *check_words(const struct ar_definition *d)
 		if (!ar_str_absent(words[i]) && !ar_str_is_line(words[i], AR_DEFINITION_WORD_MAX))
 			return "invalid: model and mode are one word each";
 	}
+	/* A child that is to be kept apart is not let into the folder of its parent because of a new word. */
+	if (!ar_str_absent(d->isolation) && !ar_str_is(d->isolation, AR_DEFINITION_WORKTREE))
+		return "invalid: isolation is worktree, or is not there";
 	for (size_t i = 0; i < d->tools.count; i++) {
 		if (!ar_str_is_line(d->tools.at[i], AR_DEFINITION_WORD_MAX))
 			return "invalid: the names of tools have at most 128 bytes and no control characters";
@@ -104,6 +107,7 @@ const char *ar_definition_read(enum ar_inspect_kind kind, struct ar_str path, st
 	if (kind == AR_INSPECT_AGENT) {
 		d.model = word(&f, "model");
 		d.mode = word(&f, "mode");
+		d.isolation = word(&f, "isolation");
 	}
 	reason = check_words(&d);
 	if (reason)

@@ -52,9 +52,9 @@ static void on_definitions(struct ar_inspect_run *run, const struct ar_inspected
 	s->done++;
 	s->status = ar_str_absent(found->digest) ? AR_E_UNAVAILABLE : AR_OK;
 	if (found->definition_count == 2)
-		snprintf(s->text, sizeof(s->text), "%.*s|%.*s|%.*s|%zu|%.*s|%d", AR_STR_ARG(of[0].name),
+		snprintf(s->text, sizeof(s->text), "%.*s|%.*s|%.*s|%zu|%.*s|%.*s|%d", AR_STR_ARG(of[0].name),
 			 AR_STR_ARG(of[0].text), AR_STR_ARG(of[1].tools.at[0]), of[1].tools.count,
-			 AR_STR_ARG(of[1].mode), of[0].tools.at != NULL);
+			 AR_STR_ARG(of[1].mode), AR_STR_ARG(of[1].isolation), of[0].tools.at != NULL);
 }
 
 static void on_folder(struct ar_worker_folder *f)
@@ -175,7 +175,8 @@ static void definitions_are_checked(void **state)
 					  .path = AR_STR("p"),
 					  .text = AR_STR(""),
 					  .tools = AR_TEXTS(AR_STR("look"), AR_STR("x")),
-					  .mode = AR_STR("plan") } };
+					  .mode = AR_STR("plan"),
+					  .isolation = AR_STR("worktree") } };
 	struct seen s = {
 		.look = { .folder = AR_STR("/files/w"), .worker = WORKER, .on_done = on_definitions }
 	};
@@ -185,7 +186,7 @@ static void definitions_are_checked(void **state)
 	front->inspector->v->start(front->inspector, &s.look);
 	rig_run(r);
 	assert_int_equal(s.status, AR_OK);
-	assert_string_equal(s.text, "tea|boil|look|2|plan|0");
+	assert_string_equal(s.text, "tea|boil|look|2|plan|worktree|0");
 	list[0].name = AR_STR("a\nb");
 	front->inspector->v->start(front->inspector, &s.look);
 	rig_run(r);

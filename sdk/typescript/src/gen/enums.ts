@@ -1265,6 +1265,8 @@ export interface WorkspaceAgent {
   ref: string;
   /** Their size. */
   bytes: number;
+  /** worktree: its children work in a folder of their own. */
+  isolation?: string;
   [extra: string]: unknown;
 }
 

@@ -51,7 +51,8 @@ static const struct ar_definition *keep_definitions(struct ar_arena *a, const st
 						  .text = ar_arena_str(a, of->text),
 						  .tools = ar_arena_texts(a, of->tools),
 						  .model = ar_arena_str(a, of->model),
-						  .mode = ar_arena_str(a, of->mode) };
+						  .mode = ar_arena_str(a, of->mode),
+						  .isolation = ar_arena_str(a, of->isolation) };
 	}
 	return list;
 }

@@ -79,6 +79,7 @@ size_t ar_session_agents(const struct ar_session *s, const struct ar_policy *pol
 								  .tools = of->tools,
 								  .model = of->model,
 								  .mode = of->mode,
+								  .isolation = of->isolation,
 								  .text = of->text,
 								  .bytes = (int64_t)of->text.len };
 	}
@@ -91,6 +92,7 @@ size_t ar_session_agents(const struct ar_session *s, const struct ar_policy *pol
 								  .tools = g->tools,
 								  .model = g->model,
 								  .mode = g->mode,
+								  .isolation = g->isolation,
 								  .ref = g->ref,
 								  .bytes = g->bytes };
 	}

@@ -20,6 +20,7 @@ struct ar_agent_definition {
 	struct ar_str name, description;
 	struct ar_texts tools; /* names that it asks for; no `at`: it names none */
 	struct ar_str model, mode; /* that it asks for; each may be absent */
+	struct ar_str isolation; /* "worktree": its children have a folder of their own; may be absent */
 	struct ar_str ref; /* of its instructions among the session's contents; absent: `text` has them */
 	struct ar_str text; /* of one of the settings */
 	int64_t bytes; /* of its instructions */

@@ -194,11 +194,16 @@ static struct ar_str no_folder(const struct ar_decision *d, const struct ar_spaw
 	return AR_STR_NONE;
 }
 
+/* A definition keeps its children apart, also where the parent asks for less. */
 static enum ar_status choose_worktree(struct ar_decision *d, const struct ar_shape_isolation *asked,
-				      struct ar_spawn_plan *ret, struct ar_error *err)
+				      const struct ar_agent_definition *def, struct ar_spawn_plan *ret,
+				      struct ar_error *err)
 {
+	bool is_kept_apart = ar_str_is(def->isolation, AR_DEFINITION_WORKTREE);
 	struct ar_str word = ar_str_absent(asked->worktree) ? AR_STR("shared") : asked->worktree, fault;
 
+	if (is_kept_apart && ar_str_is(word, "shared"))
+		word = AR_STR("own");
 	ret->isolation.worktree = word;
 	if (ar_str_is(word, "shared"))
 		return AR_OK;
@@ -288,7 +293,7 @@ enum ar_status ar_subagent_isolate(struct ar_decision *d, const struct ar_spawn 
 	ret->isolation.tool = ar_str_absent(in->tool) ? AR_STR("inherit") : in->tool;
 	if (check_fixed(in->prompt, "prompt", "own", &ret->isolation.prompt, err) != AR_OK ||
 	    check_fixed(in->memory, "memory", "own", &ret->isolation.memory, err) != AR_OK ||
-	    choose_workspace(in, ret, err) != AR_OK || choose_worktree(d, in, ret, err) != AR_OK ||
+	    choose_workspace(in, ret, err) != AR_OK || choose_worktree(d, in, &def, ret, err) != AR_OK ||
 	    choose_tools(d, asked, &def, ret, err) != AR_OK ||
 	    choose_mode(d, asked, &def, ret, err) != AR_OK || choose_model(d, asked, &def, ret, err) != AR_OK)
 		return AR_E_REFUSED;

@@ -50,7 +50,8 @@ static struct ar_shape_workspace_agent agent_of(struct ar_decision *d, const str
 						  .model = of->model,
 						  .mode = of->mode,
 						  .ref = ar_decide_ref(d, of->text),
-						  .bytes = (int64_t)of->text.len };
+						  .bytes = (int64_t)of->text.len,
+						  .isolation = of->isolation };
 }
 
 static void list_definitions(struct ar_decision *d, const struct ar_inspected *in,
