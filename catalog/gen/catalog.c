@@ -1388,8 +1388,10 @@ static const struct ar_field_desc ar_shape_schedule_job_fields[] = {
 	  "Most items at once.", NULL },
 	{ "maxRuntime", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_schedule_job, max_runtime), NULL, { 0, false },
 	  "Longest run, in milliseconds.", NULL },
+	{ "maxAttempts", AR_F_INT, false, false, false, 0, 100, offsetof(struct ar_shape_schedule_job, max_attempts), NULL, { 0, false },
+	  "Attempts of an item before it failed for good; without it, 3.", NULL },
 };
-const struct ar_struct_desc ar_shape_schedule_job_desc = { ar_shape_schedule_job_fields, 5, sizeof(struct ar_shape_schedule_job), NULL, 0, true, offsetof(struct ar_shape_schedule_job, extra_), 0 };
+const struct ar_struct_desc ar_shape_schedule_job_desc = { ar_shape_schedule_job_fields, 6, sizeof(struct ar_shape_schedule_job), NULL, 0, true, offsetof(struct ar_shape_schedule_job, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_schedule_start_fields[] = {
 	{ "text", AR_F_STRING, true, false, false, 0, 65536, offsetof(struct ar_shape_schedule_start, text), NULL, { 0, false },
@@ -4089,6 +4091,8 @@ static const struct ar_field_desc ar_ev_job_created_fields[] = {
 	  "Schedule that started it.", NULL },
 	{ "scheduleRunId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_job_created, schedule_run_id), NULL, { 0, false },
 	  "Run of that schedule; it is told how the job ended.", NULL },
+	{ "maxAttempts", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_job_created, max_attempts), NULL, { 0, false },
+	  "Attempts of an item before it failed for good; absent: it waits for retry_job_item.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_job_started_fields[] = {
@@ -5891,6 +5895,8 @@ static const struct ar_field_desc ar_cmd_create_job_in_fields[] = {
 	  "Options of the turns that work on the items.", &ar_shape_turn_options_desc },
 	{ "reportTo", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_create_job_in, report_to), NULL, { 0, false },
 	  "Run of a schedule: gets report_job when the job has ended. For the runtime alone.", NULL },
+	{ "maxAttempts", AR_F_INT, false, false, false, 0, 100, offsetof(struct ar_cmd_create_job_in, max_attempts), NULL, { 0, false },
+	  "An item that failed is tried again until it had so many attempts; then it failed for good. Without it: it waits for retry_job_item.", NULL },
 };
 static const uint64_t ar_cmd_create_job_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1, UINT64_C(1) << 2 | UINT64_C(1) << 12 };
 
@@ -5980,6 +5986,8 @@ static const struct ar_field_desc ar_cmd_get_job_out_fields[] = {
 	  "Schedule that started it.", NULL },
 	{ "scheduleRunId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_get_job_out, schedule_run_id), NULL, { 0, false },
 	  "Run of that schedule.", NULL },
+	{ "maxAttempts", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_get_job_out, max_attempts), NULL, { 0, false },
+	  "Attempts of an item before it failed for good; absent: it waits for retry_job_item.", NULL },
 	{ "counts", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_job_out, counts), NULL, { 0, false },
 	  "Items by state.", &ar_shape_job_counts_desc },
 	{ "items", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_job_out, items), NULL, { 0, false },
@@ -7919,7 +7927,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_JOB_CREATED] = { AR_EV_JOB_CREATED, "job.created", "jobs",
 	  "A batch or background job exists.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_JOB, 0, NULL,
-	  { ar_ev_job_created_fields, 14, sizeof(struct ar_ev_job_created), NULL, 0, false, 0, 0 } },
+	  { ar_ev_job_created_fields, 15, sizeof(struct ar_ev_job_created), NULL, 0, false, 0, 0 } },
 	[AR_EV_JOB_STARTED] = { AR_EV_JOB_STARTED, "job.started", "jobs",
 	  "A job begins to run.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_JOB, 0, NULL,
@@ -8497,7 +8505,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  NULL, 0, 200, "/v1/sessions/{sessionId}/subagents", "spec+contract" },
 	[AR_CMD_CREATE_JOB] = { AR_CMD_CREATE_JOB, "create_job",
 	  "Create a batch or background job; it starts at once unless start is false.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_create_job_in_fields, 17, sizeof(struct ar_cmd_create_job_in), ar_cmd_create_job_in_oneofs, 2, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_job_in_fields, 18, sizeof(struct ar_cmd_create_job_in), ar_cmd_create_job_in_oneofs, 2, false, 0, 0 },
 	  { ar_cmd_create_job_out_fields, 4, sizeof(struct ar_cmd_create_job_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_job_in, idempotency_key) }, { "jobId", offsetof(struct ar_cmd_create_job_in, job_id) } }, "jobId",
@@ -8514,7 +8522,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	[AR_CMD_GET_JOB] = { AR_CMD_GET_JOB, "get_job",
 	  "Read one job with a window of its items.",
 	  false, true, false, 1u << 0, "read", { ar_cmd_get_job_in_fields, 3, sizeof(struct ar_cmd_get_job_in), NULL, 0, false, 0, 0 },
-	  { ar_cmd_get_job_out_fields, 24, sizeof(struct ar_cmd_get_job_out), NULL, 0, false, 0, 0 },
+	  { ar_cmd_get_job_out_fields, 25, sizeof(struct ar_cmd_get_job_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_JOB_NOT_FOUND }, 1,

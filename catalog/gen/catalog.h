@@ -2967,6 +2967,7 @@ struct ar_shape_schedule_job { /* schedule_job */
 	struct ar_str output_schema; /* object? */
 	struct ar_opt_int concurrency; /* int? */
 	struct ar_opt_int max_runtime; /* int? */
+	struct ar_opt_int max_attempts; /* int? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -4850,6 +4851,7 @@ struct ar_ev_job_created { /* job.created */
 	struct ar_str submitted_by; /* string? */
 	struct ar_str schedule_id; /* string? */
 	struct ar_str schedule_run_id; /* string? */
+	struct ar_opt_int max_attempts; /* int? */
 };
 
 struct ar_ev_job_started { /* job.started */
@@ -5958,6 +5960,7 @@ struct ar_cmd_create_job_in { /* create_job, input */
 	struct ar_str output_schema; /* object? */
 	const struct ar_shape_turn_options *options; /* object? */
 	struct ar_str report_to; /* string? */
+	struct ar_opt_int max_attempts; /* int? */
 };
 
 struct ar_cmd_create_job_out { /* create_job, result */
@@ -6009,6 +6012,7 @@ struct ar_cmd_get_job_out { /* get_job, result */
 	struct ar_str reason; /* string? */
 	struct ar_str schedule_id; /* string? */
 	struct ar_str schedule_run_id; /* string? */
+	struct ar_opt_int max_attempts; /* int? */
 	const struct ar_shape_job_counts *counts; /* object */
 	struct ar_shape_job_item_list items; /* array */
 	struct ar_str next_cursor; /* string? */

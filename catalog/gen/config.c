@@ -885,6 +885,9 @@ static const struct ar_config_key triggers_keys[] = {
 	{ "max_runtime_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "0", NULL, false, false, false, 0, 31536000000, NULL, false, false,
 	  offsetof(struct ar_config_triggers, max_runtime_ms),
 	  "Longest run of the job; 0 sets no limit." },
+	{ "max_attempts", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "3", NULL, false, false, false, 1, 100, NULL, false, false,
+	  offsetof(struct ar_config_triggers, max_attempts),
+	  "Attempts of an item of the job before it failed for good." },
 };
 
 const struct ar_config_list ar_config_lists[] = {
@@ -921,7 +924,7 @@ const struct ar_config_list ar_config_lists[] = {
 	{ "webhooks", webhooks_keys, 11, sizeof(struct ar_config_webhooks),
 	  offsetof(struct ar_config, webhooks), offsetof(struct ar_config, webhooks_count),
 	  "URLs that get the events of a tenant, signed as Standard Webhooks defines it." },
-	{ "triggers", triggers_keys, 14, sizeof(struct ar_config_triggers),
+	{ "triggers", triggers_keys, 15, sizeof(struct ar_config_triggers),
 	  offsetof(struct ar_config, triggers), offsetof(struct ar_config, triggers_count),
 	  "Requests of other systems that start a turn or a job: POST /v1/triggers/NAME." },
 };

@@ -577,6 +577,7 @@ struct ar_config_triggers {
 	const char *output_schema;
 	int64_t concurrency;
 	int64_t max_runtime_ms;
+	int64_t max_attempts;
 };
 
 struct ar_config {

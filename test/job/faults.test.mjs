@@ -20,10 +20,11 @@ function points() {
 	return [...names].filter((name) => !/tool|hook|process|before_go|checkpoint|recover|chunk/.test(name)).sort();
 }
 
-for (const point of points())
+for (const [index, point] of points().entries()) {
+	const retry = index % 2 ? { maxAttempts: 5 } : {}; // by itself, or by command
 	test(`AC-17 JB-06 a job with a retry, killed at ${point}: others untouched, attempt count 2, one output per item`, async () => {
 		const w = await world({ config: { 'model.max_attempts': 1, 'recovery.max_restarts': 20 } });
-		const { jobId, sessionId } = await ok(w.rt, 'create_job', { instruction: point, input: lines('a', 'b', '[[fail-turns 1 http 503]]c', 'd', 'e'), concurrency: 2, start: false });
+		const { jobId, sessionId } = await ok(w.rt, 'create_job', { instruction: point, input: lines('a', 'b', '[[fail-turns 1 http 503]]c', 'd', 'e'), concurrency: 2, start: false, ...retry });
 		await w.rt.stop();
 		let kills = 0;
 		for (const nth of [3, 9, 17]) {
@@ -45,6 +46,7 @@ for (const point of points())
 			return now.counts.pending + now.counts.running === 0 && now;
 		}, 'no item at work', 60000);
 		if (job.counts.failed) {
+			assert.equal(retry.maxAttempts, undefined, 'it is tried again by itself');
 			assert.deepEqual([job.status, job.counts, job.items[2].status], ['running', COUNTS(0, 0, 4, 1), 'failed']);
 			await ok(w.rt, 'retry_job_item', { jobId, jobItemId: job.items[2].jobItemId });
 		}
@@ -57,3 +59,4 @@ for (const point of points())
 		assert.equal(checkLaws(await jobFacts(w.rt, sessionId), 5).size, 5);
 		await w.rt.stop();
 	});
+}

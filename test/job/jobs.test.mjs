@@ -80,6 +80,26 @@ test('JB-03 JB-04 JB-13 JB-15 JB-16 AC-17 AN-44 one of five items fails: the oth
 	await w.rt.stop();
 });
 
+test('maxAttempts: a failed item is tried again by itself; after the last attempt it failed for good and the job ends, also after kill -9', async () => {
+	const w = await world({ config: { 'model.max_attempts': 1, 'recovery.max_restarts': 10 } });
+	const wrong = '[[say nothing]]', schema = { type: 'object' };
+	const input = JSON.stringify(['[[say {}]]', '[[fail-turns 2 http 503]][[say {}]]', '[[fail-turns 9 http 503]]', wrong, '[[hang]]']);
+	const { jobId, sessionId } = await ok(w.rt, 'create_job', { instruction: 'Do it.', input, inputFormat: 'json', outputSchema: schema, concurrency: 2, maxAttempts: 3 });
+	const hanging = await waitFor(async () => ((item) => item.status === 'running' && item)((await ok(w.rt, 'get_job', { jobId })).items[4]), 'the last item', 60000);
+	await waitFor(async () => (await ok(w.rt, 'get_job', { jobId })).counts.running === 1, 'the ends of the others', 60000);
+	await w.rt.kill9();
+	w.rt = await w.again();
+	await ok(w.rt, 'interrupt_turn', { sessionId: hanging.sessionId, turnId: hanging.turnId, reason: 'enough' });
+	const job = await ended(w.rt, jobId);
+	assert.deepEqual([job.status, job.maxAttempts, job.counts], ['completed', 3, COUNTS(0, 0, 2, 3)]);
+	assert.deepEqual(job.items.map((i) => [i.status, i.attemptCount, i.retryable, i.lastError?.retryable]), [
+		['completed', 1, undefined, undefined], ['completed', 3, undefined, undefined], ['failed', 3, false, true], ['failed', 3, false, true], ['failed', 1, false, true]]);
+	assert.equal(checkLaws(await jobFacts(w.rt, sessionId), 5).size, 2);
+	assert.equal((await call(w.rt, 'retry_job_item', { jobId, jobItemId: job.items[2].jobItemId })).status, 409);
+	assert.equal((await call(w.rt, 'create_job', { instruction: 'x', input: 'x', maxAttempts: 0 })).status, 400);
+	await w.rt.stop();
+});
+
 test('JB-05 JB-18 CP-48 OPEN-33 cancel at two of five: what is done stays, what runs ends as cancelled, what was not begun stays pending', async () => {
 	const w = await world();
 	const { jobId, sessionId } = await ok(w.rt, 'create_job', { instruction: 'Do it.', input: lines('a', 'b', '[[hang]]c', 'd', 'e'), concurrency: 1 });

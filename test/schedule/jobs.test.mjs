@@ -35,6 +35,19 @@ async function withClock() {
 	return { clock, ...(await world({ env })) };
 }
 
+test('a job of a schedule with an item that fails every time ends by itself, so that the next run can start', async () => {
+	const w = await world({ config: { 'model.max_attempts': 1 } });
+	const { schedule: { scheduleId } } = await ok(w.rt, 'create_schedule', { name: 'fails', spec: '@yearly', start: start({ input: '[[fail-turns 99 http 503]]Rome' }) });
+	for (let i = 0; i < 2; i++) {
+		await ok(w.rt, 'run_schedule', { scheduleId });
+		await waitFor(async () => (await runsOf(w.rt, scheduleId)).filter((run) => run.status === 'completed').length === i + 1, 'the end of the run', 60000);
+	}
+	const [run] = await runsOf(w.rt, scheduleId);
+	assert.deepEqual(run.counts, COUNTS(0, 0, 0, 1));
+	assert.deepEqual((await ok(w.rt, 'get_job', { jobId: run.jobId })).items.map((i) => [i.attemptCount, i.retryable]), [[3, false]]);
+	await w.rt.stop();
+});
+
 test('JB-08 AN-30 a schedule of a job that ticks for a minute makes no task, no job and no fact; when it is due it starts one job, which names it', async () => {
 	const w = await withClock();
 	const { sessionId } = await submit(w.rt, 'first');

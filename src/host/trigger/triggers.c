@@ -223,6 +223,7 @@ static void write_work(const struct ar_config_triggers *c, const struct made *m,
 	ar_jw_mstr(w, "input", m->items);
 	ar_jw_mstr(w, "inputFormat", AR_STR("json"));
 	ar_jw_mint(w, "concurrency", c->concurrency);
+	ar_jw_mint(w, "maxAttempts", c->max_attempts);
 	if (c->max_runtime_ms > 0)
 		ar_jw_mint(w, "maxRuntime", c->max_runtime_ms);
 	if (*c->output_schema)

@@ -1230,6 +1230,8 @@ export interface CreateJobInput {
   options?: TurnOptions;
   /** Run of a schedule: gets report_job when the job has ended. For the runtime alone. */
   reportTo?: string;
+  /** An item that failed is tried again until it had so many attempts; then it failed for good. Without it: it waits for retry_job_item. */
+  maxAttempts?: number;
 }
 
 /** Answer of create_job. */
@@ -1327,6 +1329,8 @@ export interface GetJobResult {
   scheduleId?: string;
   /** Run of that schedule. */
   scheduleRunId?: string;
+  /** Attempts of an item before it failed for good; absent: it waits for retry_job_item. */
+  maxAttempts?: number;
   /** Items by state. */
   counts: JobCounts;
   /** Items of this window. */

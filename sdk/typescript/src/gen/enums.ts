@@ -1387,6 +1387,8 @@ export interface ScheduleJob {
   concurrency?: number;
   /** Longest run, in milliseconds. */
   maxRuntime?: number;
+  /** Attempts of an item before it failed for good; without it, 3. */
+  maxAttempts?: number;
   [extra: string]: unknown;
 }
 

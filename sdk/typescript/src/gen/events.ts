@@ -1789,6 +1789,8 @@ export interface JobCreatedPayload {
   scheduleId?: string;
   /** Run of that schedule; it is told how the job ended. */
   scheduleRunId?: string;
+  /** Attempts of an item before it failed for good; absent: it waits for retry_job_item. */
+  maxAttempts?: number;
   [extra: string]: unknown;
 }
 

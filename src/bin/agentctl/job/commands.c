@@ -19,7 +19,8 @@ static enum ar_exit write_job(struct ar_ctl *c, const struct ar_ctl_args *a, str
 	ar_jw_mstr(&w, "input", items);
 	ar_jw_mstr(&w, "inputFormat",
 		   ar_str_from(ar_job_format(a->values[JOB_FORMAT], a->values[JOB_INPUT])));
-	ar_job_write_limits(&w, a->values[JOB_CONCURRENCY], a->values[JOB_MAX_RUNTIME]);
+	ar_job_write_limits(&w, a->values[JOB_CONCURRENCY], a->values[JOB_MAX_RUNTIME],
+			    a->values[JOB_ATTEMPTS]);
 	ar_jw_mstr(&w, "sessionId", ar_str_from(a->values[JOB_SESSION]));
 	ar_jw_mstr(&w, "idempotencyKey", ar_str_from(a->values[JOB_KEY]));
 	if (a->values[JOB_HOLD])
@@ -262,6 +263,8 @@ const struct ar_ctl_command ar_cmd_job = {
 		     [JOB_SCHEMA] = { "schema", "FILE", "create: JSON Schema that each output has to fit" },
 		     [JOB_CONCURRENCY] = { "concurrency", "N", "create: most items at once" },
 		     [JOB_MAX_RUNTIME] = { "max-runtime", "SECONDS", "create: longest run of the job" },
+		     [JOB_ATTEMPTS] = { "attempts", "N",
+					"create: an item that fails is tried again, up to so many attempts" },
 		     [JOB_MODEL] = { "model", "MODEL", "create: model of the items" },
 		     [JOB_SESSION] = { "session", "SESSION", "create: session that the job is to be in" },
 		     [JOB_WORKSPACE] = { "workspace", "WORKSPACE",

@@ -43,10 +43,12 @@ static void write_number(struct ar_jw *w, const char *name, const char *text, in
 		ar_jw_mint(w, name, strtoll(text, NULL, 10) * unit);
 }
 
-void ar_job_write_limits(struct ar_jw *w, const char *concurrency, const char *max_runtime)
+void ar_job_write_limits(struct ar_jw *w, const char *concurrency, const char *max_runtime,
+			 const char *attempts)
 {
 	write_number(w, "concurrency", concurrency, 1);
 	write_number(w, "maxRuntime", max_runtime, 1000);
+	write_number(w, "maxAttempts", attempts, 1);
 }
 
 enum ar_exit ar_job_write_schema(struct ar_ctl *c, struct ar_jw *w, const char *path)

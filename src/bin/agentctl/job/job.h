@@ -10,6 +10,7 @@ enum {
 	JOB_SCHEMA,
 	JOB_CONCURRENCY,
 	JOB_MAX_RUNTIME,
+	JOB_ATTEMPTS,
 	JOB_MODEL,
 	JOB_SESSION,
 	JOB_WORKSPACE,
@@ -24,7 +25,8 @@ enum {
 /* input.c. The file `-` is standard input; the format is the given one, or that of the name of the file. */
 enum ar_exit ar_job_read_file(struct ar_ctl *c, const char *path, struct ar_buf *ret);
 const char *ar_job_format(const char *given, const char *path);
-void ar_job_write_limits(struct ar_jw *w, const char *concurrency, const char *max_runtime);
+void ar_job_write_limits(struct ar_jw *w, const char *concurrency, const char *max_runtime,
+			 const char *attempts);
 enum ar_exit ar_job_write_schema(struct ar_ctl *c, struct ar_jw *w, const char *path);
 
 /* watch.c: follows the job until it ended: one line, written anew, on a terminal, else a line a second. */

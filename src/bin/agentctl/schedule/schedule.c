@@ -30,6 +30,7 @@ enum {
 	SCHEDULE_SCHEMA,
 	SCHEDULE_CONCURRENCY,
 	SCHEDULE_MAX_RUNTIME,
+	SCHEDULE_ATTEMPTS,
 };
 
 /* To the second: 2026-11-18T08:00:00Z */
@@ -80,7 +81,8 @@ static enum ar_exit write_job(struct ar_ctl *c, struct ar_jw *w, const struct ar
 		ar_jw_mstr(w, "input", ar_buf_str(&items));
 		ar_jw_mstr(w, "inputFormat",
 			   ar_str_from(ar_job_format(a->values[SCHEDULE_FORMAT], a->values[SCHEDULE_JOB])));
-		ar_job_write_limits(w, a->values[SCHEDULE_CONCURRENCY], a->values[SCHEDULE_MAX_RUNTIME]);
+		ar_job_write_limits(w, a->values[SCHEDULE_CONCURRENCY], a->values[SCHEDULE_MAX_RUNTIME],
+				    a->values[SCHEDULE_ATTEMPTS]);
 		rc = ar_job_write_schema(c, w, a->values[SCHEDULE_SCHEMA]);
 		ar_jw_close(w);
 	}
@@ -374,6 +376,8 @@ const struct ar_ctl_command ar_cmd_schedule = {
 		     [SCHEDULE_CONCURRENCY] = { "concurrency", "N",
 						"create, with --job: most items at once" },
 		     [SCHEDULE_MAX_RUNTIME] = { "max-runtime", "SECONDS",
-						"create, with --job: longest run of a job" } },
+						"create, with --job: longest run of a job" },
+		     [SCHEDULE_ATTEMPTS] = { "attempts", "N",
+					     "create, with --job: attempts of an item; 3 without it" } },
 	.run = schedule,
 };

@@ -44,6 +44,7 @@ static void fill_head(struct items_page *p, const struct ar_session *s, const st
 		.input_refs = ar_arena_texts(a, job->input_refs),
 		.output_schema_ref = ar_arena_str(a, job->schema_ref),
 		.max_runtime = job->max_runtime,
+		.max_attempts = job->max_attempts,
 		.concurrency = job->concurrency,
 		.item_count = job->item_count,
 		.item_cursor = ar_job_cursor_text(a, job->cursor, job->list_ref),

@@ -44,6 +44,7 @@ enum ar_status ar_apply_job_created(struct ar_session *s, const struct ar_event 
 				.item_count = p->item_count,
 				.concurrency = p->concurrency.set ? p->concurrency.v : AR_JOB_CONCURRENCY,
 				.max_runtime = p->max_runtime,
+				.max_attempts = p->max_attempts,
 				.schedule = p->schedule_id,
 				.schedule_run = p->schedule_run_id,
 				.report_to = p->schedule_run_id,

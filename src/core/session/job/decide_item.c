@@ -53,6 +53,38 @@ static void say_done(struct ar_decision *d, const struct ar_job *job, const stru
 			       .cost = done->cost });
 }
 
+/* ---- another attempt ---- */
+
+/* False: the input of the item is not at hand (needs.c says what is), or not stored any more. */
+static bool make_attempt(struct ar_decision *d, const struct ar_job *job, int64_t number,
+			 struct ar_str input_ref, struct ar_job_attempt *ret)
+{
+	struct ar_job_page page;
+
+	if (!ar_job_read_list(d, input_ref, &page) || number < page.first ||
+	    number >= page.first + (int64_t)page.count ||
+	    ar_str_absent(ar_decide_text(d, job->instruction_ref)))
+		return false;
+	ret->number = number;
+	ret->input_ref = input_ref;
+	ret->text = page.items[number - page.first];
+	return true;
+}
+
+/* The next attempt begins at once, in the place of this one. */
+static void end_attempt(struct ar_decision *d, struct ar_job *job, const struct ar_job_item *item,
+			struct ar_job_failure why)
+{
+	struct ar_job_attempt next = { .count = item->attempt + 1 };
+	bool is_again = why.retryable && !why.is_final && item->attempt < job->max_attempts.v &&
+			make_attempt(d, job, item->number, item->input_ref, &next);
+
+	why.is_final = job->max_attempts.set && !is_again;
+	ar_job_item_failed(d, job, item, &why);
+	if (is_again && d->fault == AR_OK)
+		ar_job_start_item(d, job, &next);
+}
+
 /* ---- the turn of an item ended ---- */
 
 /* A report that is late, of another attempt or of another session says nothing. */
@@ -68,36 +100,37 @@ static bool is_expected(struct ar_decision *d, const struct ar_job *job, const s
 	       ar_str_eq(in->turn_id, ar_job_item_turn(d->arena, key, item->attempt));
 }
 
-static void end_failed(struct ar_decision *d, const struct ar_job *job, const struct ar_job_item *item,
+/* What somebody interrupted is not begun again without being asked for. */
+static void end_failed(struct ar_decision *d, struct ar_job *job, const struct ar_job_item *item,
 		       const struct ar_cmd_report_turn_in *in)
 {
 	const struct ar_shape_failure none = { 0 }, *error = in->error ? in->error : &none;
 	bool is_cancelled = ar_str_is(in->status, "cancelled");
 
-	ar_job_item_failed(d, job, item,
-			   &(struct ar_job_failure){
-				   .category = !ar_str_absent(error->category) ? error->category : in->status,
-				   .message = !ar_str_absent(error->message)
-						      ? error->message
-						      : AR_STR("its turn did not complete"),
-				   .retryable = is_cancelled || !error->retryable.set || error->retryable.v,
-				   .usage = in->usage,
-				   .cost = in->cost });
+	end_attempt(d, job, item,
+		    (struct ar_job_failure){
+			    .category = !ar_str_absent(error->category) ? error->category : in->status,
+			    .message = !ar_str_absent(error->message) ? error->message
+								      : AR_STR("its turn did not complete"),
+			    .retryable = is_cancelled || !error->retryable.set || error->retryable.v,
+			    .is_final = is_cancelled,
+			    .usage = in->usage,
+			    .cost = in->cost });
 }
 
-static void end_completed(struct ar_decision *d, const struct ar_job *job, const struct ar_job_item *item,
+static void end_completed(struct ar_decision *d, struct ar_job *job, const struct ar_job_item *item,
 			  const struct ar_cmd_report_turn_in *in)
 {
 	struct ar_str why = AR_STR_NONE, ref = in->output_ref;
 	struct ar_str text = ar_str_absent(ref) ? AR_STR("") : ar_decide_text(d, ref);
 
 	if (!fits(d, job, text, &why)) {
-		ar_job_item_failed(d, job, item,
-				   &(struct ar_job_failure){ .category = AR_STR("schema_mismatch"),
-							     .message = why,
-							     .retryable = true,
-							     .usage = in->usage,
-							     .cost = in->cost });
+		end_attempt(d, job, item,
+			    (struct ar_job_failure){ .category = AR_STR("schema_mismatch"),
+						     .message = why,
+						     .retryable = true,
+						     .usage = in->usage,
+						     .cost = in->cost });
 		return;
 	}
 	say_done(d, job, item,
@@ -173,10 +206,10 @@ void ar_job_sent(struct ar_decision *d)
 	if (!item || code == 0 || code == AR_ERR_ID_CONFLICT)
 		return;
 	message = message_in(d, d->input->sent->reply, &is_retryable);
-	ar_job_item_failed(d, job, item,
-			   &(struct ar_job_failure){ .category = ar_str_from(ar_error_describe(code)->name),
-						     .message = message,
-						     .retryable = is_retryable });
+	end_attempt(d, job, item,
+		    (struct ar_job_failure){ .category = ar_str_from(ar_error_describe(code)->name),
+					     .message = message,
+					     .retryable = is_retryable });
 	ar_job_continue(d, job);
 }
 
@@ -241,32 +274,26 @@ static enum ar_status check_retry(const struct ar_job *job, int64_t number,
 enum ar_status ar_decide_retry_job_item(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_retry_job_item_in *in = d->input->command.args;
+	struct ar_job_attempt next;
 	struct ar_shape_job_item row;
-	struct ar_job_page page;
 	struct ar_job *job;
-	int64_t number, count;
+	int64_t number;
 
 	if (need_item(d, in->job_id, in->job_item_id, &job, &number, err) != AR_OK)
 		return AR_E_REFUSED;
 	row = row_of(d);
 	if (check_retry(job, number, &row, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (!ar_job_read_list(d, row.input_ref, &page) || number < page.first ||
-	    number >= page.first + (int64_t)page.count ||
-	    ar_str_absent(ar_decide_text(d, job->instruction_ref)))
+	if (!make_attempt(d, job, number, row.input_ref, &next))
 		return ar_refuse(err, AR_ERR_NOT_RETRYABLE, "the input of item %lld is not stored any more",
 				 (long long)number);
-	count = row.attempt_count.v + 1;
-	ar_job_start_item(d, job,
-			  &(struct ar_job_attempt){ .number = number,
-						    .count = count,
-						    .input_ref = row.input_ref,
-						    .text = page.items[number - page.first] });
+	next.count = row.attempt_count.v + 1;
+	ar_job_start_item(d, job, &next);
 	ar_job_say_progress(d, job);
 	ar_decide_reply(d, AR_CMD_RETRY_JOB_ITEM,
 			&(struct ar_cmd_retry_job_item_out){ .job_item_id =
 								     ar_job_item_id(d->arena, job, number),
-							     .attempt_count = count });
+							     .attempt_count = next.count });
 	return AR_OK;
 }
 

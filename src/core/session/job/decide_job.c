@@ -96,6 +96,8 @@ static enum ar_status check_limits(const struct ar_decision *d, const struct ar_
 				 "reportTo is for jobs that a schedule starts; leave it out");
 	if (in->concurrency.set && in->concurrency.v < 1)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "concurrency is 1 to %d", AR_JOB_CONCURRENCY_MAX);
+	if (in->max_attempts.set && in->max_attempts.v < 1)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "maxAttempts is 1 to %d", AR_JOB_ATTEMPTS_MAX);
 	if (in->max_runtime.v > INT64_MAX / 2000000)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "maxRuntime is too long");
 	if (d->session->jobs.count >= AR_JOBS_MAX)
@@ -169,7 +171,8 @@ static struct ar_job *say_created(struct ar_decision *d, const struct ar_cmd_cre
 			.item_policy = &policy,
 			.submitted_by = d->input->person,
 			.schedule_id = schedule_of(d, in->report_to),
-			.schedule_run_id = in->report_to });
+			.schedule_run_id = in->report_to,
+			.max_attempts = in->max_attempts });
 	return ar_session_job(d->session, p->id);
 }
 

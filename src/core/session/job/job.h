@@ -20,6 +20,8 @@
 #define AR_JOB_INPUTS_MAX 10000 /* refs that a job is made from */
 #define AR_JOB_CONCURRENCY 8 /* when none is asked for */
 #define AR_JOB_CONCURRENCY_MAX 10000
+#define AR_JOB_ATTEMPTS_MAX 100
+#define AR_JOB_ATTEMPTS_SCHEDULED 3 /* of a job that a schedule starts: nobody may be there to ask for one */
 #define AR_JOB_AHEAD_MAX 1024 /* items that were assigned before their turn came */
 #define AR_JOB_ID_MAX 110 /* so that the ids of its items are ids */
 #define AR_JOB_PROGRESS ((ar_usec)1000 * 1000) /* between two job.progress of a job that runs */
@@ -53,6 +55,7 @@ struct ar_job {
 	int64_t list; /* of its rows in the store: the sequence of job.created */
 	int64_t status; /* enum ar_job_state */
 	int64_t item_count, cursor, concurrency, max_runtime;
+	struct ar_opt_int max_attempts; /* of an item that is tried again by itself */
 	int64_t completed, failed, reported;
 	int64_t retryable; /* of those that failed */
 	int64_t input_tokens, output_tokens, cached_tokens;
@@ -185,6 +188,7 @@ void ar_job_fail(struct ar_decision *d, struct ar_job *job, struct ar_str catego
 struct ar_job_failure {
 	struct ar_str category, message;
 	bool retryable;
+	bool is_final; /* it is not tried again, retryable or not */
 	const struct ar_shape_usage *usage;
 	struct ar_str cost;
 };

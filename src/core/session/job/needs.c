@@ -44,6 +44,15 @@ static void for_end_of_item(const struct ar_job *job, struct ar_arena *a, struct
 		add_turn(n, job, job->list_ref);
 }
 
+/* The attempt may have failed, and another one begin. */
+static void for_next_attempt(const struct ar_job *job, int64_t number, struct ar_job_needs *n)
+{
+	const struct ar_job_item *item = ar_job_running(job, number);
+
+	if (item && item->attempt < job->max_attempts.v)
+		add_turn(n, job, item->input_ref);
+}
+
 static void for_new_job(const struct ar_cmd_create_job_in *in, struct ar_arena *a, struct ar_job_needs *n)
 {
 	make_room(n, a, in->input_refs.count);
@@ -72,6 +81,8 @@ static void for_report(const struct ar_session *s, const struct ar_cmd_report_tu
 	if (!job)
 		return;
 	for_end_of_item(job, a, n);
+	if (!ar_str_absent(job->schema_ref) || !ar_str_is(in->status, "completed"))
+		for_next_attempt(job, number, n);
 	if (!ar_str_absent(job->schema_ref) && is_of_item(s, job, number, in->output_ref, a)) {
 		add(n, job->schema_ref);
 		add(n, in->output_ref);
@@ -178,15 +189,21 @@ static void for_recovery(const struct ar_session *s, struct ar_arena *a, struct 
 }
 
 /* The answer to a submission: item and attempt. */
-static const struct ar_job *job_of_subject(const struct ar_session *s, struct ar_str subject)
+static void for_answer(const struct ar_session *s, struct ar_str subject, struct ar_arena *a,
+		       struct ar_job_needs *n)
 {
+	const struct ar_job *job = NULL;
+	size_t colon = subject.len;
 	int64_t number;
 
-	for (size_t i = subject.len; i > 0; i--) {
-		if (subject.p[i - 1] == ':')
-			return ar_session_job_of(s, (struct ar_str){ subject.p, i - 1 }, &number);
-	}
-	return NULL;
+	while (colon > 0 && subject.p[colon - 1] != ':')
+		colon--;
+	if (colon > 0)
+		job = ar_session_job_of(s, (struct ar_str){ subject.p, colon - 1 }, &number);
+	if (!job)
+		return;
+	for_end_of_item(job, a, n);
+	for_next_attempt(job, number, n);
 }
 
 bool ar_job_needs(const struct ar_session *s, const struct ar_input *in, const struct ar_job_row *row,
@@ -201,10 +218,11 @@ bool ar_job_needs(const struct ar_session *s, const struct ar_input *in, const s
 		return false;
 	} else if (in->kind == AR_IN_RECOVER) {
 		for_recovery(s, a, ret);
-	} else if (in->kind == AR_IN_SENT || in->kind == AR_IN_JOB_DUE) {
-		job = in->kind == AR_IN_SENT ? job_of_subject(s, in->sent->subject)
-					     : ar_session_job(s, in->due);
-		if (job && (in->kind == AR_IN_JOB_DUE || in->sent->code))
+	} else if (in->kind == AR_IN_SENT && in->sent->code) {
+		for_answer(s, in->sent->subject, a, ret);
+	} else if (in->kind == AR_IN_JOB_DUE) {
+		job = ar_session_job(s, in->due);
+		if (job)
 			for_end_of_item(job, a, ret);
 	}
 	return ret->count > 0 || ret->has_row;

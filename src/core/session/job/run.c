@@ -178,7 +178,7 @@ void ar_job_item_failed(struct ar_decision *d, const struct ar_job *job, const s
 		       &(struct ar_ev_job_item_failed){
 			       .attempt_count = item->attempt,
 			       .last_error = &error,
-			       .retryable = why->retryable,
+			       .retryable = why->retryable && !why->is_final,
 			       .assigned_thread_id = ar_job_thread_of(d->session, d->arena, job, item),
 			       .input_ref = item->input_ref,
 			       .usage = why->usage,

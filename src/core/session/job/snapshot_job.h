@@ -46,6 +46,7 @@ static const struct ar_field_desc job_fields[] = {
 	STR(ar_job, schedule),
 	STR(ar_job, schedule_run),
 	STR(ar_job, report_to),
+	OPT(ar_job, max_attempts),
 };
 
 #endif

@@ -47,9 +47,10 @@ static enum ar_status check_job(struct ar_decision *d, const struct ar_shape_sch
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "start has a threadId or a job, not both: its items have their own");
 	if ((job->concurrency.set && job->concurrency.v < 1) || job->max_runtime.v < 0 ||
-	    job->max_runtime.v > INT64_MAX / 2000000)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "start.job: concurrency is 1 or more, maxRuntime not below 0");
+	    job->max_runtime.v > INT64_MAX / 2000000 || (job->max_attempts.set && job->max_attempts.v < 1))
+		return ar_refuse(
+			err, AR_ERR_INVALID_INPUT,
+			"start.job: concurrency and maxAttempts are 1 or more, maxRuntime not below 0");
 	if (ar_job_check_schema(d, job->output_schema, err) != AR_OK ||
 	    ar_job_split(d, job->input, job->input_format ? job->input_format : AR_JOB_INPUT_FORMAT_LINES,
 			 &items, err) != AR_OK)

@@ -2,6 +2,7 @@
  * answer and in a report, in either order. What is sent carries ids that follow from the run, so that a
  * repeat is the same. Pure. */
 #include "describe.h"
+#include "job/job.h"
 #include "schedule/schedule.h"
 #include "tenant.h"
 
@@ -141,6 +142,8 @@ static void send_job(struct ar_decision *d, const struct ar_shape_schedule_run *
 		.output_schema = job->output_schema,
 		.concurrency = job->concurrency,
 		.max_runtime = job->max_runtime,
+		.max_attempts =
+			job->max_attempts.set ? job->max_attempts : AR_OPT_INT(AR_JOB_ATTEMPTS_SCHEDULED),
 		.options = start->options,
 		.report_to = run->run_id,
 	};
