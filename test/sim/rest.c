@@ -30,7 +30,7 @@ static void render(struct sim *s, const struct ar_session *state, struct ar_buf 
 	struct ar_jw w = ar_jw(out);
 
 	ar_jw_open(&w);
-	ar_projection_session(state, s->policy.runtime_id, AR_STR_NONE, &w);
+	ar_projection_session(state, s->policy.runtime_id, NULL, &w);
 	ar_jw_key(&w, "historyCursor");
 	ar_jw_open(&w);
 	ar_jw_mint(&w, "before", (int64_t)state->head + 1);

@@ -104,7 +104,7 @@ static bool print_session(struct refold *r, struct ar_str session_key)
 	ok = fold(r, &s, session_key, &err) == AR_OK;
 	if (ok) {
 		ar_jw_open(&w);
-		ar_projection_session(&s, ar_str_from(r->store->runtime_id), AR_STR_NONE, &w);
+		ar_projection_session(&s, ar_str_from(r->store->runtime_id), NULL, &w);
 		ar_jw_close(&w);
 		printf("%.*s\n", (int)out.len, out.p);
 	} else {

@@ -156,7 +156,19 @@ struct ar_str ar_resolve_body(struct ar_ctl *c, const char *name, struct ar_str 
 	return ar_ctl_take_buf(c, &text);
 }
 
-enum ar_exit ar_resolve_read(struct ar_ctl *c, const char *word, struct ar_api_reply *ret)
+struct ar_str ar_resolve_body_all(struct ar_ctl *c, struct ar_str session)
+{
+	struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", session);
+	ar_jw_mraw(&w, "include", AR_STR("[\"ended_threads\"]"));
+	ar_jw_close(&w);
+	return ar_ctl_take_buf(c, &text);
+}
+
+static enum ar_exit read_session(struct ar_ctl *c, const char *word, bool is_all, struct ar_api_reply *ret)
 {
 	struct ar_str id;
 	enum ar_exit exit;
@@ -165,5 +177,16 @@ enum ar_exit ar_resolve_read(struct ar_ctl *c, const char *word, struct ar_api_r
 	exit = ar_resolve_session(c, word, &id);
 	if (exit != AR_EXIT_OK)
 		return exit;
-	return ar_api_call(c, "get_session", ar_resolve_body(c, "sessionId", id), ret);
+	return ar_api_call(c, "get_session",
+			   is_all ? ar_resolve_body_all(c, id) : ar_resolve_body(c, "sessionId", id), ret);
+}
+
+enum ar_exit ar_resolve_read(struct ar_ctl *c, const char *word, struct ar_api_reply *ret)
+{
+	return read_session(c, word, false, ret);
+}
+
+enum ar_exit ar_resolve_read_all(struct ar_ctl *c, const char *word, struct ar_api_reply *ret)
+{
+	return read_session(c, word, true, ret);
 }

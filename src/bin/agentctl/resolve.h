@@ -17,6 +17,10 @@ AR_MUST_USE enum ar_exit ar_resolve_action(struct ar_ctl *c, const char *word, s
 /* get_session of the session that `word` means. `ret` always wants fini. */
 AR_MUST_USE enum ar_exit ar_resolve_read(struct ar_ctl *c, const char *word, struct ar_api_reply *ret);
 
+/* The same with the threads of child agents that have ended, for what a person names by its id. */
+AR_MUST_USE enum ar_exit ar_resolve_read_all(struct ar_ctl *c, const char *word, struct ar_api_reply *ret);
+struct ar_str ar_resolve_body_all(struct ar_ctl *c, struct ar_str session);
+
 /* A JSON text of one member: {"name":"value"}, kept for the invocation. */
 struct ar_str ar_resolve_body(struct ar_ctl *c, const char *name, struct ar_str value);
 

@@ -83,7 +83,7 @@ static void on_view(struct ar_engine_view *v, const struct ar_session *s, const 
 	ar_jw_open(&w);
 	ar_jw_key(&w, "snapshot");
 	ar_jw_open(&w);
-	ar_projection_session(s, ar_engine_policy(c->control->engine)->runtime_id, AR_STR_NONE, &w);
+	ar_projection_session(s, ar_engine_policy(c->control->engine)->runtime_id, NULL, &w);
 	ar_jw_close(&w);
 	ar_jw_mint(&w, "asOfSequence", (int64_t)s->head);
 	ar_jw_mstr(&w, "replayMode", AR_STR("replay"));

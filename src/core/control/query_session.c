@@ -6,6 +6,7 @@
 
 #define HISTORY_DEFAULT 50
 #define HISTORY_MAX 500
+#define INCLUDE_ENDED "ended_threads"
 #define HISTORY_FACT_BYTES 4096u /* read per fact that was asked for: a page of larger ones is shorter */
 
 /* ---- get_session, get_thread_read ---- */
@@ -74,10 +75,22 @@ static void read_history(struct ar_call *c, uint64_t from)
 	ar_store_submit(c->control->store, &q->read.op);
 }
 
+/* `include` names parts that are left out otherwise; other words mean nothing. */
+static bool wants_ended(const struct ar_cmd_get_session_in *in)
+{
+	for (size_t i = 0; i < in->include.count; i++) {
+		if (ar_str_is(in->include.at[i], INCLUDE_ENDED))
+			return true;
+	}
+	return false;
+}
+
 static void write_session(struct ar_call *c, const struct ar_session *s, struct ar_jw *w)
 {
+	const struct ar_projection_scope of = { .with_ended = wants_ended(c->input) };
+
 	ar_jw_open(w);
-	ar_projection_session(s, ar_str_from(c->control->store->runtime_id), AR_STR_NONE, w);
+	ar_projection_session(s, ar_str_from(c->control->store->runtime_id), &of, w);
 	ar_jw_key(w, "historyCursor");
 	ar_jw_open(w);
 	ar_jw_mint(w, "before", (int64_t)s->head + 1);
@@ -86,13 +99,14 @@ static void write_session(struct ar_call *c, const struct ar_session *s, struct 
 
 static void answer_without_history(struct ar_call *c, const struct ar_session *s)
 {
+	struct ar_str part = wants_ended(c->input) ? AR_STR(INCLUDE_ENDED) : AR_STR_NONE;
 	struct ar_jw w = ar_jw(&c->reply);
 
-	if (ar_read_cache_answer(c, s, AR_STR_NONE))
+	if (ar_read_cache_answer(c, s, part))
 		return;
 	write_session(c, s, &w);
 	ar_jw_close(&w);
-	ar_read_cache_store(c, s, AR_STR_NONE);
+	ar_read_cache_store(c, s, part);
 	ar_call_done(c, 200);
 }
 
@@ -154,7 +168,8 @@ static void seen_thread(struct ar_engine_view *v, const struct ar_session *s, co
 	if (ar_read_cache_answer(c, s, in->thread_id))
 		return;
 	ar_jw_open(&w);
-	ar_projection_session(s, ar_str_from(c->control->store->runtime_id), in->thread_id, &w);
+	ar_projection_session(s, ar_str_from(c->control->store->runtime_id),
+			      &(struct ar_projection_scope){ .thread = in->thread_id }, &w);
 	ar_jw_close(&w);
 	ar_read_cache_store(c, s, in->thread_id);
 	ar_call_done(c, 200);

@@ -6,11 +6,17 @@
 
 #include "session.h"
 
-/* session_snapshot: valid under the standard's snapshot schema and its profile. A thread id
- * limits it to that thread (thread_read_model); absent = all. Writes the members of an
- * object that the caller opened. */
-void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread,
-			   struct ar_jw *w);
+/* What of a session is shown. Threads of child agents in which nothing runs or waits are left out, with the
+ * tasks of their turns: a session with hundreds of them costs its readers no more than one without. */
+struct ar_projection_scope {
+	struct ar_str thread; /* only this one, whatever it is; absent: the session */
+	bool with_ended; /* those of ended child agents, too */
+};
+
+/* session_snapshot: valid under the standard's snapshot schema and its profile; of one thread it is the
+ * thread_read_model. NULL: the session. Writes the members of an object that the caller opened. */
+void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
+			   const struct ar_projection_scope *of, struct ar_jw *w);
 
 /* One line of list_sessions. */
 void ar_projection_shell(const struct ar_session *s, struct ar_jw *w);
@@ -20,11 +26,6 @@ struct ar_str ar_projection_status(const struct ar_session *s);
 
 /* task_snapshot: the record of one task that the session knows, a turn's or a declared one. */
 void ar_projection_task(const struct ar_session *s, struct ar_str id, struct ar_jw *w);
-struct ar_shape_relationship_list ar_projection_relationships(const struct ar_session *s,
-							      const struct ar_task *task, struct ar_arena *a);
-
-/* Members taskGroups (ids by state), blockedTasks and taskGraph; a thread id limits them to its tasks. */
-void ar_projection_task_groups(const struct ar_session *s, struct ar_str thread, struct ar_jw *w);
 struct ar_str ar_projection_task_status(const struct ar_task *task); /* the word that lists are filtered by */
 void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w);
 

@@ -4,59 +4,65 @@
 #include "routing.h"
 #include "thread.h"
 
-static bool is_wanted(const struct ar_thread *t, struct ar_str thread)
+static void threads(const struct ar_session *s, const struct ar_shown *shown, struct ar_jw *w)
 {
-	return ar_str_absent(thread) || ar_str_eq(t->id, thread);
-}
+	bool is_part = ar_str_absent(shown->thread) && shown->threads.count < s->threads.count;
 
-static void threads(const struct ar_session *s, struct ar_str thread, struct ar_jw *w)
-{
 	ar_jw_key(w, "threads");
 	ar_jw_open_array(w);
-	for (size_t i = 0; i < s->threads.count; i++) {
-		if (is_wanted(s->threads.at[i], thread))
-			ar_projection_thread(s, s->threads.at[i], w);
-	}
+	for (size_t i = 0; i < shown->threads.count; i++)
+		ar_projection_thread(s, shown->threads.at[i], shown, w);
 	ar_jw_close_array(w);
+	ar_jw_key(w, "threadSummary");
+	ar_jw_open(w);
+	ar_jw_mint(w, "count", (int64_t)s->threads.count);
+	ar_jw_mint(w, "shown", (int64_t)shown->threads.count);
+	ar_jw_mbool(w, "truncated", is_part);
+	if (is_part) /* it has the ids of the threads of all children; get_thread_read reads each */
+		ar_jw_mstr(w, "command", AR_STR("list_subagents"));
+	ar_jw_close(w);
 }
 
-static void tasks(const struct ar_session *s, struct ar_str thread, struct ar_jw *w)
+static void tasks(const struct ar_session *s, const struct ar_shown *shown, struct ar_jw *w)
 {
 	ar_jw_key(w, "tasks");
 	ar_jw_open_array(w);
-	for (size_t i = 0; i < s->threads.count; i++) {
-		const struct ar_thread *t = s->threads.at[i];
+	for (size_t i = 0; i < shown->threads.count; i++) {
+		const struct ar_thread *t = shown->threads.at[i];
 
-		for (size_t k = 0; k < t->turns.count && is_wanted(t, thread); k++) {
+		for (size_t k = 0; k < t->turns.count; k++) {
 			const struct ar_turn *turn = t->turns.at[k];
 
 			if (turn->task)
-				ar_projection_task(s, turn->task->id, w);
+				ar_projection_shown_task(s, turn->task, turn, shown, w);
 		}
 	}
 	for (size_t i = 0; i < s->declared.count; i++) {
 		const struct ar_task *task = s->declared.at[i];
 
-		if (ar_str_absent(thread) || ar_str_eq(task->sheet->thread, thread))
-			ar_projection_task(s, task->id, w);
+		if (ar_str_absent(shown->thread) || ar_str_eq(task->sheet->thread, shown->thread))
+			ar_projection_shown_task(s, task, NULL, shown, w);
 	}
 	ar_jw_close_array(w);
 	ar_jw_key(w, "taskSummary");
-	ar_projection_task_summary(s, w);
-	ar_projection_task_groups(s, thread, w);
+	if (ar_str_absent(shown->thread))
+		ar_projection_shown_summary(s, shown, w);
+	else
+		ar_projection_task_summary(s, w);
+	ar_projection_task_groups(s, shown, w);
 }
 
 /* The newest of the threads that are shown. */
-static void boundary(const struct ar_session *s, struct ar_str thread, struct ar_jw *w)
+static void boundary(const struct ar_shown *shown, struct ar_jw *w)
 {
 	const struct ar_thread *newest = NULL;
 	ar_usec at = -1;
 
-	for (size_t i = 0; i < s->threads.count; i++) {
-		const struct ar_thread *t = s->threads.at[i];
+	for (size_t i = 0; i < shown->threads.count; i++) {
+		const struct ar_thread *t = shown->threads.at[i];
 		const struct ar_boundary *b = ar_thread_boundary(t, INT64_MAX);
 
-		if (!is_wanted(t, thread) || (b ? b->at : 0) <= at)
+		if ((b ? b->at : 0) <= at)
 			continue;
 		newest = t;
 		at = b ? b->at : 0;
@@ -67,10 +73,11 @@ static void boundary(const struct ar_session *s, struct ar_str thread, struct ar
 	ar_projection_boundary(newest, w);
 }
 
-void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id, struct ar_str thread,
-			   struct ar_jw *w)
+void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
+			   const struct ar_projection_scope *of, struct ar_jw *w)
 {
 	static const char *const unavailable[] = { "telemetrySummary", "benchmarkSummary" };
+	struct ar_shown shown;
 
 	ar_jw_mstr(w, "schemaVersion", AR_STR(AR_SCHEMA_VERSION));
 	ar_jw_mstr(w, "runtimeId", runtime_id);
@@ -81,22 +88,24 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 	ar_jw_mstr(w, "status", ar_projection_status(s));
 	ar_jw_mtime(w, "createdAt", s->created);
 	ar_jw_mtime(w, "updatedAt", s->updated);
-	threads(s, thread, w);
-	tasks(s, thread, w);
-	boundary(s, thread, w);
-	ar_projection_routing_summary(s, thread, w);
+	ar_projection_show(s, of, &shown);
+	threads(s, &shown, w);
+	tasks(s, &shown, w);
+	boundary(&shown, w);
+	ar_projection_routing_summary(s, shown.thread, w);
 	ar_projection_permission(s, NULL, w);
 	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
 		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
-	ar_projection_subagent_summary(s, w);
+	ar_projection_subagent_summary(s, &shown, w);
 	/* It depends on more than the session: who asks, and what the host has. */
 	ar_jw_mraw(w, "toolInventory",
 		   AR_STR("{\"state\":\"available\",\"command\":\"get_tool_inventory\"}"));
-	ar_projection_artifact_summary(s, thread, w);
+	ar_projection_artifact_summary(s, shown.thread, w);
 	ar_projection_channel_summary(s, w);
 	ar_projection_environment(s, w);
 	ar_jw_mraw(w, "evidenceRefs", AR_STR("[]"));
 	ar_jw_mint(w, "asOfSequence", (int64_t)s->head);
+	ar_arena_fini(&shown.arena);
 }
 
 struct ar_str ar_projection_status(const struct ar_session *s)

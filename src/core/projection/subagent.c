@@ -4,8 +4,6 @@
 #include "limits/money.h"
 #include "thread.h"
 
-#define SHOWN 50 /* newest in a summary; the list has all */
-
 static void write_record(const struct ar_shape_subagent_record *r, struct ar_jw *w)
 {
 	struct ar_shape_subagent_record shown = *r;
@@ -77,19 +75,15 @@ static void write_short(const struct ar_shape_subagent_record *r, struct ar_jw *
 	ar_jw_close(w);
 }
 
-void ar_projection_thread_subagents(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w)
+void ar_projection_thread_subagents(const struct ar_thread *t, const struct ar_shown *shown, struct ar_jw *w)
 {
-	size_t shown = 0;
-
 	ar_jw_key(w, "subagents");
 	ar_jw_open_array(w);
-	for (size_t i = s->subagents.count; i > 0 && shown < SHOWN; i--) {
-		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i - 1);
+	for (size_t i = 0; i < shown->children.count; i++) {
+		const struct ar_shape_subagent_record *r = shown->children.at[i];
 
-		if (!ar_str_eq(r->parent_thread_id, t->id))
-			continue;
-		write_short(r, w);
-		shown++;
+		if (ar_str_eq(r->parent_thread_id, t->id))
+			write_short(r, w);
 	}
 	ar_jw_close_array(w);
 }
@@ -112,41 +106,53 @@ static const char *recoverability(const struct ar_session *s, const struct ar_sh
 static void write_counts(const struct ar_session *s, struct ar_jw *w)
 {
 	const struct ar_enum_desc *words = &ar_subagent_status_status_desc;
+	int64_t n[AR_SUBAGENT_STATUS_STATUS_CLOSED + 1] = { 0 };
+	struct ar_str last = AR_STR_NONE;
+	int value = 0;
 
+	for (size_t i = 0; i < s->subagents.count; i++) {
+		struct ar_str status = ar_subagent_at(s, i)->status;
+
+		if (!ar_str_eq(status, last)) /* mostly one closed child after the other */
+			value = ar_enum_find(words, status);
+		last = status;
+		n[value]++;
+	}
 	ar_jw_key(w, "counts");
 	ar_jw_open(w);
-	for (int k = 1; ar_enum_name(words, k); k++) {
-		int64_t n = 0;
+	for (int k = 1; ar_enum_name(words, k); k++)
+		ar_jw_mint(w, ar_enum_name(words, k), n[k]);
+	ar_jw_close(w);
+}
 
-		for (size_t i = 0; i < s->subagents.count; i++)
-			n += ar_str_is(ar_subagent_at(s, i)->status, ar_enum_name(words, k));
-		ar_jw_mint(w, ar_enum_name(words, k), n);
+static void write_children(const struct ar_session *s, const struct ar_vec *found, struct ar_jw *w)
+{
+	ar_jw_key(w, "subagents");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < found->count; i++)
+		write_short(found->at[i], w);
+	ar_jw_close_array(w);
+	ar_jw_key(w, "recoverability");
+	ar_jw_open(w);
+	for (size_t i = 0; i < found->count; i++) {
+		const struct ar_shape_subagent_record *r = found->at[i];
+
+		ar_jw_mstr(w, r->subagent_id.p, ar_str_from(recoverability(s, r)));
 	}
 	ar_jw_close(w);
 }
 
-void ar_projection_subagent_summary(const struct ar_session *s, struct ar_jw *w)
+void ar_projection_subagent_summary(const struct ar_session *s, const struct ar_shown *shown, struct ar_jw *w)
 {
-	size_t shown = 0;
-
 	ar_jw_key(w, "subagentJobSummary");
 	ar_jw_open(w);
 	ar_jw_mstr(w, "state", s->subagents.count ? AR_STR("available") : AR_STR("not_applicable"));
 	if (s->subagents.count > 0) {
 		ar_jw_mstr(w, "command", AR_STR("list_subagents"));
 		ar_jw_mint(w, "count", (int64_t)s->subagents.count);
+		ar_jw_mbool(w, "truncated", shown->children.count < s->subagents.count);
 		write_counts(s, w);
-		ar_jw_key(w, "subagents");
-		ar_jw_open_array(w);
-		for (size_t i = s->subagents.count; i > 0 && shown < SHOWN; i--, shown++)
-			write_short(ar_subagent_at(s, i - 1), w);
-		ar_jw_close_array(w);
-		ar_jw_key(w, "recoverability");
-		ar_jw_open(w);
-		for (size_t i = s->subagents.count; i > 0 && shown > 0; i--, shown--)
-			ar_jw_mstr(w, ar_subagent_at(s, i - 1)->subagent_id.p,
-				   ar_str_from(recoverability(s, ar_subagent_at(s, i - 1))));
-		ar_jw_close(w);
+		write_children(s, &shown->children, w);
 	}
 	ar_jw_close(w);
 }

@@ -1,6 +1,6 @@
 /* task_snapshot: the record of one task, with its attempts and edges. Pure. */
-#include "projection.h"
 #include "task/task.h"
+#include "thread.h"
 
 /* The snapshot schema knows no lost or timed_out attempt: the coarse word goes into status,
  * the exact one into detail. */
@@ -107,7 +107,7 @@ struct ar_str ar_projection_task_status(const struct ar_task *task)
 
 /* What every task has. */
 static struct ar_shape_task_record record_of(const struct ar_session *s, const struct ar_task *task,
-					     struct ar_arena *a)
+					     const struct ar_shown *shown, struct ar_arena *a)
 {
 	static const struct ar_shape_delivery_state none = { .state = AR_STR("not_applicable") };
 
@@ -122,7 +122,7 @@ static struct ar_shape_task_record record_of(const struct ar_session *s, const s
 		.status = ar_projection_task_status(task),
 		.attempts = attempts_of(a, task),
 		.attempt_count = AR_OPT_INT(task->attempts),
-		.relationships = ar_projection_relationships(s, task, a),
+		.relationships = ar_projection_relationships(s, task, shown, a),
 		.artifacts = artifacts_of(a, (struct ar_shape_result_ref_list){ 0 }),
 		.evidence_refs = artifacts_of(a, (struct ar_shape_result_ref_list){ 0 }),
 		.delivery_state = &none,
@@ -184,14 +184,13 @@ static void add_sheet(struct ar_shape_task_record *r, const struct ar_task *task
 	r->last_error = sheet->error;
 }
 
-void ar_projection_task(const struct ar_session *s, struct ar_str id, struct ar_jw *w)
+void ar_projection_shown_task(const struct ar_session *s, const struct ar_task *task,
+			      const struct ar_turn *turn, const struct ar_shown *shown, struct ar_jw *w)
 {
-	const struct ar_task *task = ar_session_declared(s, id);
-	const struct ar_turn *turn = task ? NULL : ar_session_task(s, id);
 	struct ar_arena arena = { 0 };
-	struct ar_shape_task_record r = record_of(s, task ? task : turn->task, &arena);
+	struct ar_shape_task_record r = record_of(s, task, shown, &arena);
 
-	if (task) {
+	if (!turn) {
 		add_sheet(&r, task, &arena);
 	} else {
 		r.thread_id = turn->thread;
@@ -200,4 +199,12 @@ void ar_projection_task(const struct ar_session *s, struct ar_str id, struct ar_
 	}
 	ar_struct_encode(&ar_shape_task_record_desc, &r, AR_STR_NONE, w);
 	ar_arena_fini(&arena);
+}
+
+void ar_projection_task(const struct ar_session *s, struct ar_str id, struct ar_jw *w)
+{
+	const struct ar_task *task = ar_session_declared(s, id);
+	const struct ar_turn *turn = task ? NULL : ar_session_task(s, id);
+
+	ar_projection_shown_task(s, task ? task : turn->task, turn, NULL, w);
 }

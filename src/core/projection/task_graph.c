@@ -1,7 +1,7 @@
 /* Tasks together: edges from both ends, what blocks what, counts and groups by state. Pure. */
-#include "projection.h"
 #include "task/blocks.h"
 #include "task/task.h"
+#include "thread.h"
 
 /* ---- edges ---- */
 
@@ -81,14 +81,34 @@ static void add_children(const struct ar_session *s, const struct ar_task *task,
 	}
 }
 
+/* A turn may have hundreds of children; the edges of those that are not shown are left out, too. What a
+ * caller linked under that kind is not a child of this session. */
+static bool is_shown(const struct ar_session *s, const struct ar_edge *e, const struct ar_shown *shown)
+{
+	if (!shown || !ar_str_starts(e->target, AR_STR("sub_")) ||
+	    !ar_str_eq(ar_id_owner(e->target), s->session_key))
+		return true;
+	for (size_t i = 0; i < shown->children.count; i++) {
+		const struct ar_shape_subagent_record *r = shown->children.at[i];
+
+		if (ar_str_eq(r->subagent_id, e->target))
+			return true;
+	}
+	return false;
+}
+
 struct ar_shape_relationship_list ar_projection_relationships(const struct ar_session *s,
-							      const struct ar_task *task, struct ar_arena *a)
+							      const struct ar_task *task,
+							      const struct ar_shown *shown,
+							      struct ar_arena *a)
 {
 	struct edges edges = { .arena = a };
 	struct ar_shape_relationship *at;
 
-	for (size_t i = 0; i < task->edges.count; i++)
-		add_edge(&edges, task->id, task->edges.at[i]);
+	for (size_t i = 0; i < task->edges.count; i++) {
+		if (is_shown(s, task->edges.at[i], shown))
+			add_edge(&edges, task->id, task->edges.at[i]);
+	}
 	if (s->declared.count > 0) {
 		from_others(s, task, &edges);
 		add_parent(s, task, &edges);
@@ -105,7 +125,7 @@ static bool is_in(const struct ar_task *task, struct ar_str thread)
 	return ar_str_absent(thread) || ar_str_eq(task->sheet->thread, thread);
 }
 
-static void graph(const struct ar_session *s, struct ar_str thread, struct ar_jw *w)
+static void graph(const struct ar_session *s, const struct ar_shown *shown, struct ar_jw *w)
 {
 	struct ar_arena arena = { 0 };
 	struct edges edges = { .arena = &arena };
@@ -113,10 +133,12 @@ static void graph(const struct ar_session *s, struct ar_str thread, struct ar_jw
 	for (size_t i = 0; i < s->declared.count; i++) {
 		const struct ar_task *task = s->declared.at[i];
 
-		if (!is_in(task, thread))
+		if (!is_in(task, shown->thread))
 			continue;
-		for (size_t k = 0; k < task->edges.count; k++)
-			add_edge(&edges, task->id, task->edges.at[k]);
+		for (size_t k = 0; k < task->edges.count; k++) {
+			if (is_shown(s, task->edges.at[k], shown))
+				add_edge(&edges, task->id, task->edges.at[k]);
+		}
 		add_parent(s, task, &edges);
 	}
 	ar_jw_key(w, "taskGraph");
@@ -202,30 +224,29 @@ static enum group group_of(const struct ar_task *task)
 	}
 }
 
-static void one_group(const struct ar_session *s, struct ar_str thread, enum group g, struct ar_jw *w)
+static void one_group(const struct ar_session *s, const struct ar_shown *shown, enum group g, struct ar_jw *w)
 {
 	ar_jw_open_array(w);
 	for (size_t i = 0; i < s->declared.count; i++) {
 		const struct ar_task *task = s->declared.at[i];
 
-		if (is_in(task, thread) && group_of(task) == g)
+		if (is_in(task, shown->thread) && group_of(task) == g)
 			ar_jw_str(w, task->id);
 	}
-	for (size_t i = 0; i < s->threads.count; i++) {
-		const struct ar_thread *t = s->threads.at[i];
+	for (size_t i = 0; i < shown->threads.count; i++) {
+		const struct ar_thread *t = shown->threads.at[i];
 
 		for (size_t k = 0; k < t->turns.count; k++) {
 			const struct ar_turn *turn = t->turns.at[k];
 
-			if ((ar_str_absent(thread) || ar_str_eq(t->id, thread)) && turn->task &&
-			    group_of(turn->task) == g)
+			if (turn->task && group_of(turn->task) == g)
 				ar_jw_str(w, turn->task->id);
 		}
 	}
 	ar_jw_close_array(w);
 }
 
-void ar_projection_task_groups(const struct ar_session *s, struct ar_str thread, struct ar_jw *w)
+void ar_projection_task_groups(const struct ar_session *s, const struct ar_shown *shown, struct ar_jw *w)
 {
 	static const char *const names[GROUPS] = { "active", "waiting", "blocked",
 						   "failed", "lost",	"recentlyEnded" };
@@ -234,11 +255,11 @@ void ar_projection_task_groups(const struct ar_session *s, struct ar_str thread,
 	ar_jw_open(w);
 	for (int g = 0; g < GROUPS; g++) {
 		ar_jw_key(w, names[g]);
-		one_group(s, thread, (enum group)g, w);
+		one_group(s, shown, (enum group)g, w);
 	}
 	ar_jw_close(w);
-	blocked_tasks(s, thread, w);
-	graph(s, thread, w);
+	blocked_tasks(s, shown->thread, w);
+	graph(s, shown, w);
 }
 
 /* ---- counts ---- */
@@ -257,12 +278,12 @@ static void count_one(const struct ar_task *task, struct open_tasks *n)
 	n->lost += group == LOST;
 }
 
-static struct open_tasks count_open(const struct ar_session *s)
+static struct open_tasks count_open(const struct ar_session *s, const struct ar_shown *shown)
 {
 	struct open_tasks n = { 0 };
 
-	for (size_t i = 0; i < s->threads.count; i++) {
-		const struct ar_thread *t = s->threads.at[i];
+	for (size_t i = 0; i < shown->threads.count; i++) {
+		const struct ar_thread *t = shown->threads.at[i];
 
 		for (size_t k = 0; k < t->turns.count; k++) {
 			const struct ar_turn *turn = t->turns.at[k];
@@ -278,12 +299,12 @@ static struct open_tasks count_open(const struct ar_session *s)
 	return n;
 }
 
-static void recent_terminal(const struct ar_session *s, struct ar_jw *w)
+static void recent_terminal(const struct ar_session *s, const struct ar_shown *shown, struct ar_jw *w)
 {
 	ar_jw_key(w, "recentTerminal");
 	ar_jw_open_array(w);
-	for (size_t i = 0; i < s->threads.count; i++) {
-		const struct ar_thread *t = s->threads.at[i];
+	for (size_t i = 0; i < shown->threads.count; i++) {
+		const struct ar_thread *t = shown->threads.at[i];
 
 		for (size_t k = 0; k < t->turns.count; k++) {
 			const struct ar_turn *turn = t->turns.at[k];
@@ -301,9 +322,10 @@ static void recent_terminal(const struct ar_session *s, struct ar_jw *w)
 	ar_jw_close_array(w);
 }
 
-void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w)
+/* Of the whole session: threads that are left out have no open task. */
+void ar_projection_shown_summary(const struct ar_session *s, const struct ar_shown *shown, struct ar_jw *w)
 {
-	struct open_tasks open = count_open(s);
+	struct open_tasks open = count_open(s, shown);
 
 	ar_jw_open(w);
 	ar_jw_mint(w, "active", open.active);
@@ -315,6 +337,15 @@ void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w)
 	ar_jw_mint(w, "lost", open.lost);
 	ar_jw_mint(w, "terminal",
 		   s->tasks.completed + s->tasks.failed + s->tasks.cancelled + s->tasks.timed_out.v);
-	recent_terminal(s, w);
+	recent_terminal(s, shown, w);
 	ar_jw_close(w);
+}
+
+void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w)
+{
+	struct ar_shown shown;
+
+	ar_projection_show(s, NULL, &shown);
+	ar_projection_shown_summary(s, &shown, w);
+	ar_arena_fini(&shown.arena);
 }

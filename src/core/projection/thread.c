@@ -206,7 +206,8 @@ static struct ar_str detail_of(const struct ar_thread *t)
 	return is_early && is_at_work ? AR_STR("running") : t->detail;
 }
 
-void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w)
+void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t, const struct ar_shown *among,
+			  struct ar_jw *w)
 {
 	size_t removed = 0;
 
@@ -245,7 +246,7 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_projection_outputs(t, w);
 	ar_projection_thread_artifacts(s, t, w);
 	ar_projection_checkpoint_summary(s, t->id, w);
-	ar_projection_thread_subagents(s, t, w);
+	ar_projection_thread_subagents(t, among, w);
 	not_built(w);
 	history(t, removed, w);
 	ar_jw_key(w, "contextBoundary");

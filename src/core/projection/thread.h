@@ -4,7 +4,33 @@
 
 #include "projection.h"
 
-void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
+/* What of a session is shown, found once. */
+struct ar_shown {
+	struct ar_arena arena; /* fini: ar_arena_fini() */
+	struct ar_vec threads; /* struct ar_thread */
+	struct ar_str thread; /* the only one; absent: the session */
+	struct ar_vec
+		children; /* struct ar_shape_subagent_record: all that have not ended, the newest that have;
+				 * newest first. The list command has all. */
+};
+
+void ar_projection_show(const struct ar_session *s, const struct ar_projection_scope *of,
+			struct ar_shown *ret);
+void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t, const struct ar_shown *among,
+			  struct ar_jw *w);
+
+/* One task, compact: of its edges to child agents those whose child is shown. Turn NULL: a declared one. */
+void ar_projection_shown_task(const struct ar_session *s, const struct ar_task *task,
+			      const struct ar_turn *turn, const struct ar_shown *shown, struct ar_jw *w);
+struct ar_shape_relationship_list ar_projection_relationships(const struct ar_session *s,
+							      const struct ar_task *task,
+							      const struct ar_shown *shown,
+							      struct ar_arena *a); /* NULL: all edges */
+
+void ar_projection_shown_summary(const struct ar_session *s, const struct ar_shown *session, struct ar_jw *w);
+
+/* Members taskGroups (ids by state), blockedTasks and taskGraph. */
+void ar_projection_task_groups(const struct ar_session *s, const struct ar_shown *shown, struct ar_jw *w);
 
 /* action.c: members `actions` and `pendingRequests`, and `permissionState`, of one
  * thread or (NULL) of all. */
@@ -34,8 +60,9 @@ void ar_projection_checkpoint_summary(const struct ar_session *s, struct ar_str 
 void ar_projection_thread_artifacts(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 
 /* subagent.c: member `subagents` of a thread, and `subagentJobSummary` of the session. */
-void ar_projection_thread_subagents(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
-void ar_projection_subagent_summary(const struct ar_session *s, struct ar_jw *w);
+void ar_projection_thread_subagents(const struct ar_thread *t, const struct ar_shown *shown, struct ar_jw *w);
+void ar_projection_subagent_summary(const struct ar_session *s, const struct ar_shown *shown,
+				    struct ar_jw *w);
 
 /* Member `diagnostics`. */
 void ar_projection_diagnostics(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);

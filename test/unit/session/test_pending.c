@@ -9,7 +9,7 @@ static struct ar_json shown(struct desk *d, struct ar_buf *text, struct ar_json_
 	struct ar_json v;
 
 	ar_jw_open(&w);
-	ar_projection_session(&d->session, AR_STR("rt_1"), AR_STR_NONE, &w);
+	ar_projection_session(&d->session, AR_STR("rt_1"), NULL, &w);
 	ar_jw_close(&w);
 	assert_int_equal(ar_json_parse(json, ar_buf_str(text), &v, &d->err), AR_OK);
 	return v;

@@ -172,6 +172,9 @@ static void print_thread(struct ar_ctl *c, struct ar_json thread)
 
 static void print_session(struct ar_ctl *c, struct ar_json s)
 {
+	struct ar_json summary = ar_json_get(s, "threadSummary");
+	int64_t left_out;
+
 	ar_out_style(&c->out, AR_STYLE_BOLD);
 	ar_out_line(&c->out, ar_api_str(s, "sessionId"));
 	ar_out_style(&c->out, AR_STYLE_PLAIN);
@@ -183,6 +186,10 @@ static void print_session(struct ar_ctl *c, struct ar_json s)
 	print_indented(c, "", ar_api_str(s, "title"));
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(s, "threads")); ar_json_next(&it);)
 		print_thread(c, it.value);
+	left_out = ar_api_int(summary, "count") - ar_api_int(summary, "shown");
+	if (left_out > 0)
+		ar_out_printf(&c->out, "\n  %lld threads of agents that have ended: agentctl agent list\n",
+			      (long long)left_out);
 }
 
 static enum ar_exit show(struct ar_ctl *c, const struct ar_ctl_args *a)

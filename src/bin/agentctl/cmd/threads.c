@@ -20,6 +20,13 @@ static struct ar_json find_thread(struct ar_json session, const char *word)
 	return found;
 }
 
+/* A thread that is named may be that of a child agent that has ended. */
+static enum ar_exit read_with(struct ar_ctl *c, const struct ar_ctl_args *a, const char *thread,
+			      struct ar_api_reply *ret)
+{
+	return thread ? ar_resolve_read_all(c, a->words[0], ret) : ar_resolve_read(c, a->words[0], ret);
+}
+
 /* Sends what `body` holds, closed, and shows the answer: as JSON, or the member `shown`
  * and `words` after it. */
 static enum ar_exit send(struct ar_ctl *c, const char *command, struct ar_buf *body, const char *shown,
@@ -97,7 +104,7 @@ static enum ar_exit fork_thread(struct ar_ctl *c, const struct ar_ctl_args *a)
 	struct ar_jw w = ar_jw(&body);
 	struct ar_api_reply session;
 	struct ar_json t;
-	enum ar_exit exit = ar_resolve_read(c, a->words[0], &session);
+	enum ar_exit exit = read_with(c, a, a->values[FORK_THREAD], &session);
 
 	if (exit == AR_EXIT_OK) {
 		t = find_thread(session.doc, a->values[FORK_THREAD]);
@@ -196,7 +203,7 @@ static enum ar_exit rollback(struct ar_ctl *c, const struct ar_ctl_args *a)
 	    !ar_str_to_u64(ar_str_from(a->values[ROLLBACK_SEQUENCE]), &sequence))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl tail SESSION shows the sequences"),
 				       "'%s' is not a sequence", a->values[ROLLBACK_SEQUENCE]);
-	exit = ar_resolve_read(c, a->words[0], &session);
+	exit = read_with(c, a, a->values[ROLLBACK_THREAD], &session);
 	if (exit == AR_EXIT_OK) {
 		t = find_thread(session.doc, a->values[ROLLBACK_THREAD]);
 		exit = ar_json_type(t) == AR_JSON_OBJECT ? roll_back(c, a, session.doc, t)

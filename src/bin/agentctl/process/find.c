@@ -8,7 +8,7 @@
 enum ar_exit ar_process_each(struct ar_ctl *c, struct ar_str session, ar_process_look *look, void *arg)
 {
 	struct ar_api_reply reply;
-	enum ar_exit exit = ar_api_call(c, "get_session", ar_resolve_body(c, "sessionId", session), &reply);
+	enum ar_exit exit = ar_api_call(c, "get_session", ar_resolve_body_all(c, session), &reply);
 
 	if (exit == AR_EXIT_OK) {
 		for (struct ar_json_iter t = ar_json_iter(ar_json_get(reply.doc, "threads"));

@@ -260,7 +260,9 @@ static enum ar_exit graph(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	struct graph g = { .c = c, .is_ascii = a->values[TASK_ASCII] || !is_utf8() };
 	struct ar_api_reply session;
-	enum ar_exit exit = ar_resolve_read(c, a->count > 1 ? a->words[1] : "last", &session);
+	const char *word = a->count > 1 ? a->words[1] : "last";
+	enum ar_exit exit = a->values[TASK_ALL] ? ar_resolve_read_all(c, word, &session)
+						: ar_resolve_read(c, word, &session);
 
 	if (exit == AR_EXIT_OK && c->is_json) {
 		print_json(c, ar_json_get(session.doc, "taskGraph"));

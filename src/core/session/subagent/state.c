@@ -32,10 +32,11 @@ bool ar_subagent_is_closing(const struct ar_shape_subagent_record *r)
 
 bool ar_subagent_is_over(const struct ar_shape_subagent_record *r)
 {
-	static const char *const words[] = { "completed", "failed", "cancelled", "closed" };
+	static const struct ar_str words[] = { AR_STR("closed"), AR_STR("completed"), AR_STR("failed"),
+					       AR_STR("cancelled") };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(words); i++) {
-		if (ar_str_is(r->status, words[i]))
+		if (ar_str_eq(r->status, words[i]))
 			return true;
 	}
 	return false;
