@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define PIECE ((size_t)128 * 1024) /* of a text that is there as a whole */
+
 static const char *const rule_names[AR_REDACT_RULES] = {
 	[AR_REDACT_NONE] = "none",
 	[AR_REDACT_SECRET] = "secret",
@@ -212,22 +214,44 @@ static int64_t total(const struct ar_redact_counts *c)
 	return n;
 }
 
+/* A text whose secrets go. Until the first is found, what came out is how the text begins: a long text
+ * without any is not held a second time. */
+struct masking {
+	struct ar_str text;
+	size_t same; /* bytes that came out as they are */
+	struct ar_buf masked; /* from the first secret on: all that came out */
+	bool has_secret;
+};
+
+static void take_out(struct masking *m, struct ar_str out, const struct ar_redact_counts *counts)
+{
+	if (!m->has_secret && total(counts) == 0) {
+		m->same += out.len;
+		return;
+	}
+	if (!m->has_secret)
+		ar_buf_add(&m->masked, m->text.p, m->same);
+	m->has_secret = true;
+	ar_buf_adds(&m->masked, out);
+}
+
 struct ar_str ar_redact(const struct ar_redactor *r, struct ar_str text, struct ar_arena *a,
 			struct ar_redact_counts *counts)
 {
 	struct ar_redact_stream s = { .redactor = r };
-	struct ar_buf whole = { 0 };
+	struct masking m = { .text = text };
 	struct ar_str masked = text;
 
 	if (!r || ar_str_empty(text))
 		return text;
-	ar_buf_adds(&whole, ar_redact_feed(&s, text));
-	ar_buf_adds(&whole, ar_redact_end(&s));
-	if (total(&s.counts) > 0)
-		masked = ar_arena_str(a, ar_buf_str(&whole));
+	for (size_t at = 0; at < text.len; at += PIECE)
+		take_out(&m, ar_redact_feed(&s, ar_str_sub(text, at, PIECE)), &s.counts);
+	take_out(&m, ar_redact_end(&s), &s.counts);
+	if (m.has_secret)
+		masked = ar_arena_str(a, ar_buf_str(&m.masked));
 	for (size_t i = 0; i < AR_REDACT_RULES; i++)
 		counts->by[i] += s.counts.by[i];
-	ar_buf_fini(&whole);
+	ar_buf_fini(&m.masked);
 	ar_redact_stream_fini(&s);
 	return masked;
 }

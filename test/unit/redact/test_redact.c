@@ -142,6 +142,36 @@ static void test_long_value(void **state)
 	ar_redactor_free(r);
 }
 
+/* It is looked through in pieces: a secret over the end of one, and one in the last. */
+static void test_long_text(void **state)
+{
+	const size_t piece = (size_t)128 * 1024;
+	struct ar_redactor *r = redactor(true);
+	struct ar_redact_counts counts = { 0 };
+	struct ar_arena a = { 0 };
+	struct ar_buf text = { 0 }, want = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < piece - 5; i++)
+		ar_buf_addc(&text, '.');
+	ar_buf_adds(&want, ar_buf_str(&text));
+	assert_ptr_equal(ar_redact(r, ar_buf_str(&text), &a, &counts).p, text.p); /* no copy */
+	for (int i = 0; i < 2; i++) {
+		ar_buf_addz(&text, KEY);
+		ar_buf_addz(&want, "[redacted:secret]");
+		for (size_t k = 0; k < piece; k++) {
+			ar_buf_addc(&text, '-');
+			ar_buf_addc(&want, '-');
+		}
+	}
+	assert_true(ar_str_eq(ar_redact(r, ar_buf_str(&text), &a, &counts), ar_buf_str(&want)));
+	assert_int_equal(counts.by[AR_REDACT_SECRET], 2);
+	ar_buf_fini(&text);
+	ar_buf_fini(&want);
+	ar_arena_fini(&a);
+	ar_redactor_free(r);
+}
+
 /* ---- streams ---- */
 
 static void stream_cut(const struct ar_redactor *r, struct ar_str text, size_t one, size_t two,
@@ -316,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_shapes_off),
 		cmocka_unit_test(test_long_value),
+		cmocka_unit_test(test_long_text),
 		cmocka_unit_test(test_every_cut),
 		cmocka_unit_test(test_byte_by_byte),
 		cmocka_unit_test(test_nothing_held),
