@@ -49,6 +49,9 @@ void ar_json_parser_free(struct ar_json_parser *p);
 AR_MUST_USE enum ar_status ar_json_parse(struct ar_json_parser *p, struct ar_str text, struct ar_json *ret,
 					 struct ar_error *err);
 
+/* The values of the document are not needed any more: gives back the memory of a large one. */
+void ar_json_parser_trim(struct ar_json_parser *p);
+
 enum ar_json_type ar_json_type(struct ar_json v);
 struct ar_json ar_json_get(struct ar_json object, const char *name); /* absent when not there or no object */
 struct ar_json ar_json_at(struct ar_json array, size_t index);

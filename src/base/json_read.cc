@@ -72,7 +72,7 @@ static bool take_input(struct ar_json_parser *p, struct ar_str text)
 {
 	size_t need = text.len + simdjson::SIMDJSON_PADDING;
 
-	if (need > p->input_room || p->input_room > keep_room) {
+	if (need > p->input_room) {
 		size_t room = std::max(need, std::min(2 * need, keep_room));
 		char *fresh = static_cast<char *>(ar_try_alloc(room));
 
@@ -89,11 +89,26 @@ static bool take_input(struct ar_json_parser *p, struct ar_str text)
 	return true;
 }
 
-/* The first allocation sets the depth limit, which simdjson keeps when it grows for a longer document. */
-static simdjson::error_code prepare(struct ar_json_parser *p)
+/* The values of a document are not in it. */
+static void drop_large_input(struct ar_json_parser *p)
+{
+	if (p->input_room <= keep_room)
+		return;
+	ar_free(p->input);
+	p->input = nullptr;
+	p->input_room = 0;
+}
+
+extern "C" void ar_json_parser_trim(struct ar_json_parser *p)
 {
 	if (p->dom.capacity() > keep_room)
 		p->dom = simdjson::dom::parser();
+}
+
+/* The first allocation sets the depth limit, which simdjson keeps when it grows for a longer document. */
+static simdjson::error_code prepare(struct ar_json_parser *p)
+{
+	ar_json_parser_trim(p);
 	if (p->dom.capacity() > 0)
 		return simdjson::SUCCESS;
 	return p->dom.allocate(first_room, max_depth + 1); /* simdjson errs at its limit, not above */
@@ -196,6 +211,7 @@ extern "C" enum ar_status ar_json_parse(struct ar_json_parser *p, struct ar_str 
 	simdjson::error_code code = prepare(p);
 	if (!code)
 		code = p->dom.parse(p->input, text.len, false).error();
+	drop_large_input(p);
 	if (code)
 		return parse_failed(code, err);
 	enum ar_status status = check_document(&p->dom.doc, err);

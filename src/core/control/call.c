@@ -257,6 +257,7 @@ enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, str
 {
 	const struct ar_command_desc *desc = ar_command_describe(command);
 	void *input = ar_arena_alloc(a, desc->in.size);
+	enum ar_status rc;
 	struct ar_json v;
 
 	if (ar_str_empty(body))
@@ -266,7 +267,9 @@ enum ar_status ar_call_decode(struct ar_control *c, enum ar_command command, str
 				 err->msg);
 	if (ar_json_type(v) != AR_JSON_OBJECT)
 		return ar_refuse(err, AR_ERR_INVALID_JSON, "the body is not a JSON object");
-	if (ar_input_decode(desc, v, a, input, err) != AR_OK) {
+	rc = ar_input_decode(desc, v, a, input, err);
+	ar_json_parser_trim(c->json); /* what was decoded is in the arena */
+	if (rc != AR_OK) {
 		err->code = AR_ERR_INVALID_INPUT;
 		return err->status = AR_E_REFUSED;
 	}

@@ -171,6 +171,29 @@ static void test_size_cap(void **state)
 			 AR_E_LIMIT); /* the limit survives the giving back */
 }
 
+/* Its values hold until the next parse or the giving back, whatever its size. */
+static void test_large_document(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_json v;
+	struct ar_str s;
+
+	ar_buf_addz(&f->buf, "{\"k\":\"");
+	memset(ar_buf_room(&f->buf, 600000), 'x', 600000);
+	f->buf.len += 600000;
+	ar_buf_addz(&f->buf, "\"}");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(ar_json_parse(f->parser, ar_buf_str(&f->buf), &v, &f->err), AR_OK);
+		assert_true(ar_json_str(ar_json_get(v, "k"), &s));
+		assert_int_equal(s.len, 600000);
+		assert_int_equal(s.p[599999], 'x');
+		ar_json_parser_trim(f->parser);
+		assert_true(ar_json_i64(parse(f, "7"), &(int64_t){ 0 }));
+		ar_json_parser_trim(f->parser);
+	}
+	assert_int_equal(parse_nested(f, 65, "[", "1", ']'), AR_E_LIMIT);
+}
+
 static void test_values(void **state)
 {
 	struct fixture *f = *state;
@@ -297,6 +320,7 @@ int main(void)
 		WITH_FIXTURE(test_depth),
 		WITH_FIXTURE(test_duplicates_in_objects_of_any_size),
 		WITH_FIXTURE(test_size_cap),
+		WITH_FIXTURE(test_large_document),
 		WITH_FIXTURE(test_values),
 		WITH_FIXTURE(test_absent),
 		WITH_FIXTURE(test_walk),
