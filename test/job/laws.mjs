@@ -1,6 +1,7 @@
 // What tests of jobs share: inputs, facts, and what must hold in every log of a job.
 import assert from 'node:assert/strict';
-import { ok, readLog } from '../lib/runtime.mjs';
+import { readFileSync } from 'node:fs';
+import { follow, ok, readLog, sleep } from '../lib/runtime.mjs';
 
 export const lines = (...items) => items.join('\n');
 export const factsOf = async (rt, sessionId) => (await readLog(rt, sessionId)).map((f) => f.event);
@@ -47,6 +48,34 @@ export class JobLaws {
 
 /** The whole log at once; returns the items that completed. */
 export const checkLaws = (facts, itemCount) => new JobLaws(itemCount).see(facts).done;
+
+/** The same for a log that is too long to be held; the laws that saw it. `see` is given each fact of the job. */
+export async function readLaws(rt, sessionId, itemCount, see = () => {}) {
+	const { asOfSequence } = await ok(rt, 'get_session', { sessionId, limit: 1 });
+	const follower = await follow(rt, sessionId);
+	const laws = new JobLaws(itemCount);
+	for (let last = -1; follower.last < asOfSequence || follower.facts.length > 0; await sleep(20)) {
+		const facts = follower.facts.splice(0).map((f) => f.event).filter((e) => e.type.startsWith('job.'));
+		laws.see(facts);
+		facts.forEach(see);
+		if (!follower.isOpen && follower.last < asOfSequence) {
+			assert.ok(follower.last > last, `the stream ended at ${follower.last} of ${asOfSequence}`);
+			last = follower.last;
+			await follower.open();
+		}
+	}
+	follower.stop();
+	follower.check();
+	return laws;
+}
+
+/** What the process has used so far: seconds of CPU, and memory now and at its highest, in MB. */
+export function usageOf(rt) {
+	const [utime, stime] = readFileSync(`/proc/${rt.pid}/stat`, 'utf8').split(') ')[1].split(' ').slice(11, 13).map(Number);
+	const status = readFileSync(`/proc/${rt.pid}/status`, 'utf8');
+	const mb = (name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1024;
+	return { cpu: (utime + stime) / 100, rss: mb('VmRSS'), peak: mb('VmHWM') };
+}
 
 /** All items of a job, page by page; no number twice, none left out. */
 export async function eachPage(rt, jobId, see, limit = 1000) {

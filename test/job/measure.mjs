@@ -1,14 +1,10 @@
 // Not a test: what a long job costs. AR_ITEMS=30000 node test/job/measure.mjs
-import { readFileSync } from 'node:fs';
 import { ok, readLog, sleep, world } from '../lib/runtime.mjs';
+import { usageOf } from './laws.mjs';
 
 const count = Number(process.env.AR_ITEMS ?? 10000);
 const w = await world({ config: { 'limits.max_body_bytes': 134217728 } });
-const stat = () => {
-	const [utime, stime] = readFileSync(`/proc/${w.rt.pid}/stat`, 'utf8').split(') ')[1].split(' ').slice(11, 13).map(Number);
-	const status = readFileSync(`/proc/${w.rt.pid}/status`, 'utf8');
-	return { cpu: (utime + stime) / 100, rss: Number(/VmRSS:\s+(\d+)/.exec(status)[1]) / 1024, peak: Number(/VmHWM:\s+(\d+)/.exec(status)[1]) / 1024 };
-};
+const stat = () => usageOf(w.rt);
 const input = Array.from({ length: count }, (_, i) => `[[burst]]item ${i}`).join('\n');
 console.log('before', stat());
 const start = Date.now();

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-static enum ar_status add_item(struct ar_decision *d, struct ar_job_list *list, struct ar_str text,
-			       struct ar_error *err)
+static enum ar_status check_item(const struct ar_job_list *list, struct ar_str text, struct ar_error *err)
 {
 	if (list->count >= AR_JOB_ITEMS_MAX)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "a job has at most %d items; make several jobs",
@@ -16,38 +15,108 @@ static enum ar_status add_item(struct ar_decision *d, struct ar_job_list *list, 
 				 list->count, text.len, AR_JOB_ITEM_BYTES);
 	if (!ar_str_is_text(text))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "item %zu is not UTF-8 text", list->count);
-	if (list->count == list->room) {
-		size_t larger = list->room ? list->room * 2 : 64;
-		struct ar_str *grown = ar_arena_room(d->arena, larger * sizeof(*grown));
+	return AR_OK;
+}
 
-		if (list->count > 0)
-			memcpy(grown, list->items, list->count * sizeof(*grown));
-		list->items = grown;
-		list->room = larger;
+static struct ar_job_part *new_part(struct ar_decision *d, struct ar_job_list *list)
+{
+	if (list->part_count == list->part_room) {
+		size_t larger = list->part_room ? list->part_room * 2 : 4;
+		struct ar_job_part *grown = ar_arena_room(d->arena, larger * sizeof(*grown));
+
+		if (list->part_count > 0)
+			memcpy(grown, list->parts, list->part_count * sizeof(*grown));
+		list->parts = grown;
+		list->part_room = larger;
 	}
-	list->items[list->count++] = text;
+	list->parts[list->part_count] = (struct ar_job_part){ .first = list->count };
+	return &list->parts[list->part_count++];
+}
+
+/* The part that the next item goes into; NULL: none has room for it. */
+static struct ar_job_part *part_with_room(const struct ar_job_list *list, size_t bytes)
+{
+	struct ar_job_part *last = list->part_count > 0 ? &list->parts[list->part_count - 1] : NULL;
+
+	return last && last->count < AR_JOB_LIST_ITEMS && last->bytes + bytes <= AR_JOB_LIST_BYTES ? last
+												   : NULL;
+}
+
+static void count_item(struct ar_job_list *list, struct ar_job_part *part, size_t bytes)
+{
+	part->count++;
+	part->bytes += bytes;
+	list->count++;
+}
+
+static enum ar_status add_item(struct ar_decision *d, struct ar_job_list *list, struct ar_str text,
+			       struct ar_error *err)
+{
+	struct ar_job_part *part;
+
+	if (check_item(list, text, err) != AR_OK)
+		return AR_E_REFUSED;
+	part = part_with_room(list, text.len);
+	if (!part || !part->items) {
+		part = new_part(d, list);
+		part->items = ar_arena_room(d->arena, AR_JOB_LIST_ITEMS * sizeof(*part->items));
+	}
+	part->items[part->count] = text;
+	count_item(list, part, text.len);
 	return AR_OK;
 }
 
 /* ---- lines ---- */
 
+/* The next line that is not empty, at or after *at; false: there is none. */
+static bool next_line(struct ar_str text, size_t *at, struct ar_str *ret)
+{
+	while (*at < text.len) {
+		const char *nl = memchr(text.p + *at, '\n', text.len - *at);
+		size_t end = nl ? (size_t)(nl - text.p) : text.len;
+
+		*ret = (struct ar_str){ text.p + *at, end - *at };
+		if (ret->len > 0 && ret->p[ret->len - 1] == '\r')
+			ret->len--;
+		*at = end + 1;
+		if (ret->len > 0)
+			return true;
+	}
+	return false;
+}
+
+/* A list may have a million lines: where each of them is is not kept. */
 static enum ar_status split_lines(struct ar_decision *d, struct ar_str text, struct ar_job_list *list,
 				  struct ar_error *err)
 {
+	const struct ar_job_part *own = NULL; /* the newest part of this text */
+	struct ar_str line;
 	size_t at = 0;
 
-	while (at < text.len) {
-		const char *nl = memchr(text.p + at, '\n', text.len - at);
-		size_t end = nl ? (size_t)(nl - text.p) : text.len;
-		struct ar_str line = { text.p + at, end - at };
+	while (next_line(text, &at, &line)) {
+		struct ar_job_part *part = own ? part_with_room(list, line.len) : NULL;
 
-		if (line.len > 0 && line.p[line.len - 1] == '\r')
-			line.len--;
-		if (line.len > 0 && add_item(d, list, line, err) != AR_OK)
+		if (check_item(list, line, err) != AR_OK)
 			return AR_E_REFUSED;
-		at = end + 1;
+		if (!part) {
+			own = part = new_part(d, list);
+			part->lines.p = line.p;
+		}
+		part->lines.len = (size_t)(line.p + line.len - part->lines.p);
+		count_item(list, part, line.len);
 	}
 	return AR_OK;
+}
+
+static const struct ar_str *items_of(const struct ar_job_part *part, struct ar_str *room)
+{
+	size_t at = 0, n = 0;
+
+	if (part->items)
+		return part->items;
+	while (n < part->count && next_line(part->lines, &at, &room[n]))
+		n++;
+	return room;
 }
 
 /* ---- JSON ---- */
@@ -218,26 +287,16 @@ enum ar_status ar_job_split(struct ar_decision *d, struct ar_str text, int forma
 
 /* ---- the chain of contents ---- */
 
-static size_t end_of_page(const struct ar_job_list *list, size_t from)
-{
-	size_t end = from, bytes = 0;
-
-	while (end < list->count && end - from < AR_JOB_LIST_ITEMS &&
-	       (end == from || bytes + list->items[end].len <= AR_JOB_LIST_BYTES))
-		bytes += list->items[end++].len;
-	return end;
-}
-
-static struct ar_str store_page(struct ar_decision *d, const struct ar_job_list *list, size_t from,
-				size_t end, struct ar_str next)
+static struct ar_str store_part(struct ar_decision *d, const struct ar_job_part *part, struct ar_str *room,
+				struct ar_str next)
 {
 	struct ar_jw w = ar_decide_json(d);
 
 	ar_jw_open(&w);
-	ar_jw_mint(&w, "first", (int64_t)from);
+	ar_jw_mint(&w, "first", (int64_t)part->first);
 	ar_jw_mstr(&w, "next", next);
 	ar_jw_key(&w, "items");
-	ar_jw_texts(&w, (struct ar_texts){ list->items + from, end - from });
+	ar_jw_texts(&w, (struct ar_texts){ items_of(part, room), part->count });
 	ar_jw_close(&w);
 	return ar_decide_content(d, ar_decide_json_end(d));
 }
@@ -245,15 +304,11 @@ static struct ar_str store_page(struct ar_decision *d, const struct ar_job_list 
 /* From the end, since each names the one after it. */
 struct ar_str ar_job_store_list(struct ar_decision *d, const struct ar_job_list *list)
 {
-	size_t *starts = ar_arena_room(d->arena, (list->count + 1) * sizeof(*starts));
+	struct ar_str *room = ar_arena_room(d->arena, AR_JOB_LIST_ITEMS * sizeof(*room));
 	struct ar_str next = AR_STR_NONE;
-	size_t pages = 0;
 
-	for (size_t at = 0; at < list->count; at = end_of_page(list, at))
-		starts[pages++] = at;
-	starts[pages] = list->count;
-	for (size_t i = pages; i > 0; i--)
-		next = store_page(d, list, starts[i - 1], starts[i], next);
+	for (size_t i = list->part_count; i > 0; i--)
+		next = store_part(d, &list->parts[i - 1], room, next);
 	return next;
 }
 

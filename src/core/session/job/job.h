@@ -131,9 +131,17 @@ bool ar_job_wants_items(const struct ar_job *job, int64_t ends);
 
 /* ---- items.c ---- */
 
+/* Items that become one content of the list. */
+struct ar_job_part {
+	struct ar_str *items; /* NULL: they are the lines of the text that are not empty */
+	struct ar_str lines;
+	size_t first, count, bytes;
+};
+
 struct ar_job_list {
-	struct ar_str *items;
-	size_t count, room;
+	struct ar_job_part *parts;
+	size_t part_count, part_room;
+	size_t count; /* of the items */
 };
 
 /* Refuses a schema that cannot be read; absent is none. */

@@ -200,6 +200,47 @@ static void a_list_of_many_contents_is_gone_through_in_order(void **state)
 	assert_true(b->desk->session.arena.total - early < 2048);
 }
 
+/* One content of a list after the other, each as `first:length of an item,...`. */
+static void expect_list(struct bench *b, struct ar_str ref, const char *expected)
+{
+	struct ar_json_parser *json = ar_json_parser_new();
+	struct ar_buf got = { 0 };
+	struct ar_json v;
+
+	while (!ar_str_absent(ref)) {
+		struct ar_str item;
+		int64_t first = -1;
+
+		assert_int_equal(ar_json_parse(json, kept(b, ref), &v, NULL), AR_OK);
+		assert_true(ar_json_i64(ar_json_get(v, "first"), &first));
+		ar_buf_addf(&got, "%lld:", (long long)first);
+		for (struct ar_json_iter it = ar_json_iter(ar_json_get(v, "items")); ar_json_next(&it);) {
+			assert_true(ar_json_str(it.value, &item));
+			ar_buf_addf(&got, "%.1s%zu,", item.p, item.len);
+		}
+		if (!ar_json_str(ar_json_get(v, "next"), &ref))
+			ref = AR_STR_NONE;
+		ref = ar_arena_str(&b->arena, ref);
+	}
+	assert_string_equal(ar_arena_str(&b->arena, ar_buf_str(&got)).p, expected);
+	ar_buf_fini(&got);
+	ar_json_parser_free(json);
+}
+
+static void lines_are_items_wherever_a_content_ends(void **state)
+{
+	struct bench *b = *state;
+	char *text = ar_arena_alloc(&b->arena, AR_JOB_ITEM_BYTES * 2);
+	size_t len;
+
+	memset(text, 'x', AR_JOB_ITEM_BYTES * 2);
+	memcpy(text, "\r\n\na\r\n\nbb\n", 10);
+	len = 10 + 50000; /* more than a content takes, and less than an item may have */
+	memcpy(text + len, "\n\nccc\r\n\r\nd", 10);
+	expect_list(b, make(b, (struct ar_str){ text, len + 10 }, 1)->list_ref, "0:a1,b2,2:x50000,3:c3,d1,");
+	expect_list(b, make(b, AR_STR("\n\none\ntwo"), 1)->list_ref, "0:o3,t3,");
+}
+
 static void a_report_of_another_attempt_or_session_says_nothing(void **state)
 {
 	struct bench *b = *state;
@@ -377,6 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(items_run_to_their_end),
 		T(a_list_of_many_contents_is_gone_through_in_order),
+		T(lines_are_items_wherever_a_content_ends),
 		T(a_report_of_another_attempt_or_session_says_nothing),
 		T(what_is_at_work_is_sent_again_as_it_was),
 		T(a_job_of_a_schedule_reports_its_end),
