@@ -12,6 +12,7 @@ struct fake_terminal {
 	VTermScreen *screen;
 	int rows, cols;
 	struct ar_buf scrolled; /* rows that left the screen */
+	struct ar_buf scrolled_styles; /* of these, a letter for each column */
 };
 
 static void fake_add_cell(struct ar_buf *row, const VTermScreenCell *cell)
@@ -37,6 +38,28 @@ static void fake_add_cell(struct ar_buf *row, const VTermScreenCell *cell)
 		ar_buf_addc(row, ' ');
 }
 
+/* The style of a cell as a letter; upper case is bold. Blink is what a test may feed for dim, which this
+ * libvterm does not know. */
+static char fake_style(const VTermScreenCell *cell)
+{
+	static const char colours[] = "krgybmcw";
+	char letter = ' ';
+
+	if (VTERM_COLOR_IS_INDEXED(&cell->fg) && !VTERM_COLOR_IS_DEFAULT_FG(&cell->fg))
+		letter = colours[cell->fg.indexed.idx % 8];
+	else if (cell->attrs.blink)
+		letter = 'd';
+	else if (cell->attrs.reverse)
+		letter = 'v';
+	else if (cell->attrs.italic)
+		letter = 'i';
+	else if (cell->attrs.underline)
+		letter = 'u';
+	else if (cell->attrs.bold)
+		letter = 'x';
+	return (char)(cell->attrs.bold && letter != ' ' ? letter - 'a' + 'A' : letter);
+}
+
 static void fake_end_row(struct ar_buf *text)
 {
 	while (text->len && text->p[text->len - 1] == ' ')
@@ -50,7 +73,10 @@ static int fake_pushline(int cols, const VTermScreenCell *cells, void *user)
 
 	for (int i = 0; i < cols; i++)
 		fake_add_cell(&t->scrolled, &cells[i]);
+	for (int i = 0; i < cols; i++)
+		ar_buf_addc(&t->scrolled_styles, fake_style(&cells[i]));
 	fake_end_row(&t->scrolled);
+	fake_end_row(&t->scrolled_styles);
 	return 1;
 }
 
@@ -71,21 +97,32 @@ static inline void fake_terminal_feed(struct fake_terminal *t, struct ar_buf *by
 	ar_buf_clear(bytes);
 }
 
-/* What scrolled off and what is on the screen, without empty rows at its end. */
-static inline void fake_terminal_text(struct fake_terminal *t, struct ar_buf *to)
+/* The rows of the screen, and the style of each column. */
+static inline void fake_terminal_rows(struct fake_terminal *t, struct ar_buf *text, struct ar_buf *styles)
 {
 	VTermScreenCell cell;
 
-	ar_buf_adds(to, ar_buf_str(&t->scrolled));
 	for (int row = 0; row < t->rows; row++) {
 		for (int col = 0; col < t->cols; col++) {
 			vterm_screen_get_cell(t->screen, (VTermPos){ row, col }, &cell);
-			fake_add_cell(to, &cell);
+			fake_add_cell(text, &cell);
+			ar_buf_addc(styles, fake_style(&cell));
 		}
-		fake_end_row(to);
+		fake_end_row(text);
+		fake_end_row(styles);
 	}
+}
+
+/* What scrolled off and what is on the screen, without empty rows at its end. */
+static inline void fake_terminal_text(struct fake_terminal *t, struct ar_buf *to)
+{
+	struct ar_buf styles = { 0 };
+
+	ar_buf_adds(to, ar_buf_str(&t->scrolled));
+	fake_terminal_rows(t, to, &styles);
 	while (to->len > 1 && to->p[to->len - 2] == '\n')
 		to->len--;
+	ar_buf_fini(&styles);
 }
 
 static inline VTermScreenCell fake_terminal_cell(struct fake_terminal *t, int row, int col)
@@ -108,6 +145,7 @@ static inline void fake_terminal_fini(struct fake_terminal *t)
 {
 	vterm_free(t->vt);
 	ar_buf_fini(&t->scrolled);
+	ar_buf_fini(&t->scrolled_styles);
 }
 
 #endif
