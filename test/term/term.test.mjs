@@ -102,7 +102,7 @@ test("a question: what it is about in full, numbered answers; what is typed as a
 	await t.until(/why am I asked/);
 	const seen = t.all();
 	assert.match(seen, /^\? \$ echo a secret …\n {2}asked because mode default asks for it: .* · sandbox: workspace_write\n {2}command:\n {4}echo a secret\n {4}echo second line\n {2}cwd: \.$/m);
-	assert.match(seen, /^ {2}› 1 {2}yes, once \(y\)\n {4}2 {2}yes, and do not ask again in this session \(a\)\n {4}3 {2}no \(n\)\n {4}e {2}why am I asked · 23 h left · also in: agentctl inbox$/m);
+	assert.match(seen, /^ {2}› 1 {2}yes, once \(y\)\n {4}2 {2}yes, always in this session \(a\)\n {4}3 {2}no \(n\)\n {4}e {2}why am I asked · 23 h left · also in: agentctl inbox$/m);
 	await sleep(600);
 	t.type("e");
 	await t.until(/permission\.evaluated +ask:/, { all: true });

@@ -49,7 +49,7 @@ static void print_arguments(struct ar_chat *t, struct ar_json payload)
 {
 	struct ar_json args = ar_json_get(payload, "safeArgs");
 	struct ar_str ref = ar_api_str(payload, "inputRef");
-	struct ar_buf text = { 0 };
+	struct ar_buf text = { 0 }, words = { 0 };
 	struct ar_api_reply reply = { 0 };
 
 	if (ar_json_type(args) == AR_JSON_OBJECT)
@@ -58,9 +58,11 @@ static void print_arguments(struct ar_chat *t, struct ar_json payload)
 		 ar_api_try(t->ctl, "read_output", ar_resolve_body(t->ctl, "outputRef", ref), &reply, NULL) ==
 			 AR_OK)
 		ar_buf_adds(&text, ar_api_str(reply.doc, "content"));
-	ar_out_line(t->side, ar_arena_excerpt(&t->ctl->arena, ar_buf_str(&text), ARGS_MAX));
+	ar_words_args(&words, ar_buf_str(&text));
+	ar_out_line(t->side, ar_arena_excerpt(&t->ctl->arena, ar_buf_str(&words), ARGS_MAX));
 	ar_api_fini(&reply);
 	ar_buf_fini(&text);
+	ar_buf_fini(&words);
 }
 
 static void on_call(struct ar_chat *t, const struct ar_ctl_event *e)
@@ -211,12 +213,16 @@ static void on_failed(struct ar_chat *t, const struct ar_ctl_event *e)
 	struct ar_json payload = ar_json_get(e->doc, "payload"), error = ar_json_get(payload, "error");
 	bool is_cancelled = ar_str_is(ar_api_str(payload, "status"), "cancelled");
 
+	struct ar_str advice = is_cancelled ? AR_STR_NONE : ar_api_str(error, "recoveryAdvice");
+
 	if (!t->ctl->is_json)
 		ar_out_break(&t->ctl->out);
-	ar_ctl_complain(t->ctl, AR_EXIT_FAILED,
-			is_cancelled ? AR_STR_NONE : ar_api_str(error, "recoveryAdvice"), "%s: %.*s",
-			is_cancelled ? "the turn was cancelled" : "the turn failed",
-			AR_STR_ARG(ar_api_str(error, "message")));
+	if (t->term)
+		ar_term_turn_failed(t->term, ar_api_str(error, "message"), advice, is_cancelled);
+	else
+		ar_ctl_complain(t->ctl, AR_EXIT_FAILED, advice, "%s: %.*s",
+				is_cancelled ? "the turn was cancelled" : "the turn failed",
+				AR_STR_ARG(ar_api_str(error, "message")));
 	end_turn(t, e);
 	if (t->is_interactive)
 		return;

@@ -20,7 +20,7 @@ static const struct {
 	bool is_grant; /* for more than this call: not offered for what cannot be undone */
 } offers[] = {
 	{ ar_respond_yes, "yes, once", 'y', false },
-	{ always_words, "yes, and do not ask again in this session", 'a', true },
+	{ always_words, "yes, always in this session", 'a', true },
 	{ ar_respond_no, "no", 'n', false },
 };
 
@@ -146,6 +146,15 @@ static void gather_choices(struct ar_term *t, const struct ar_chat_question *q)
 	ar_json_parser_free(parser);
 }
 
+/* Enter alone does nothing that cannot be undone. */
+static void choose_no(struct ar_term *t)
+{
+	for (int i = 0; i < t->ask.count; i++) {
+		if (ar_respond_is_no(t->ask.choices[i].decision))
+			t->ask.chosen = i;
+	}
+}
+
 /* The field of a form that is asked for, in the words of the form; its last line is not ended and
  * becomes a row. */
 static void show_field(struct ar_term *t, const struct ar_chat_question *q)
@@ -168,6 +177,8 @@ static void show_question(struct ar_term *t, struct ar_chat_question *q)
 	q->is_told = true;
 	print_card(t, q);
 	gather_choices(t, q);
+	if (q->is_destructive)
+		choose_no(t);
 	t->ask.at = ar_term_now();
 	ar_term_bell(t);
 }

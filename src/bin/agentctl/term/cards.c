@@ -30,9 +30,9 @@ static struct ar_str content_body(struct ar_ctl *c, struct ar_str ref)
 	return ar_ctl_take_buf(c, &text);
 }
 
-/* False: there is none, or it is not text. */
-static bool read_content(struct ar_ctl *c, struct ar_str ref, struct ar_buf *to)
+bool ar_term_content(struct ar_term *t, struct ar_str ref, struct ar_buf *to)
 {
+	struct ar_ctl *c = t->chat->ctl;
 	struct ar_api_reply reply = { 0 };
 	bool is_there = false;
 
@@ -81,6 +81,7 @@ static void on_call(struct ar_term *t, const struct ar_ctl_event *e)
 	call->is_read = false;
 	call->at = ar_term_now();
 	ar_json_bool(ar_json_get(payload, "isReadOnly"), &call->is_read);
+	call->is_read = call->is_read && ar_subject_is_look(ar_api_str(payload, "toolName"));
 	set(&call->id, ar_api_str(e->doc, "toolCallId"));
 	set(&call->name, ar_api_str(payload, "toolName"));
 	set(&call->profile, ar_api_str(payload, "sandboxProfile"));
@@ -88,7 +89,7 @@ static void on_call(struct ar_term *t, const struct ar_ctl_event *e)
 	if (ar_json_type(args) == AR_JSON_OBJECT)
 		ar_json_print(args, &call->args);
 	else
-		read_content(t->chat->ctl, ar_api_str(payload, "inputRef"), &call->args);
+		ar_term_content(t, ar_api_str(payload, "inputRef"), &call->args);
 	t->chat->turn.tools++;
 }
 
@@ -156,8 +157,28 @@ void ar_term_flush_reads(struct ar_term *t)
 
 /* ---- lines below a card ---- */
 
-/* The first rows of a text, each ended by a newline, behind a bar; how many more there are. */
-static void print_first(struct ar_term *t, struct ar_str rows, int most, const char *how)
+/* Colours that a program gave to its output, and the carriage return of a terminal, are nothing to read. */
+static void add_output(struct ar_buf *to, struct ar_str row)
+{
+	struct ar_buf plain = { 0 };
+
+	while (row.len && row.p[row.len - 1] == '\r')
+		row.len--;
+	for (size_t i = 0; i < row.len; i++) {
+		size_t end = i + 2;
+
+		while (end < row.len && (row.p[end] == ';' || (row.p[end] >= '0' && row.p[end] <= '9')))
+			end++;
+		if (row.p[i] == '\033' && end < row.len && row.p[i + 1] == '[' && row.p[end] == 'm')
+			i = end;
+		else
+			ar_buf_addc(&plain, row.p[i]);
+	}
+	ar_text_add_code(to, ar_buf_str(&plain));
+	ar_buf_fini(&plain);
+}
+
+void ar_term_print_first(struct ar_term *t, struct ar_str rows, int most, const char *how)
 {
 	struct ar_str row;
 	int more = 0;
@@ -170,7 +191,7 @@ static void print_first(struct ar_term *t, struct ar_str rows, int most, const c
 			ar_text_style(&line, AR_STYLE_DIM);
 			ar_buf_addz(&line, "  │ ");
 			ar_text_style(&line, AR_STYLE_PLAIN);
-			ar_text_add_code(&line, row);
+			add_output(&line, row);
 			ar_term_print(t, ar_buf_str(&line), 4);
 		}
 		more += i >= most;
@@ -180,7 +201,7 @@ static void print_first(struct ar_term *t, struct ar_str rows, int most, const c
 		ar_term_printf(t, AR_STYLE_DIM, "  └ … %d line%s more%s", more, more == 1 ? "" : "s", how);
 }
 
-static void print_styled(struct ar_term *t, struct ar_str rows, int most)
+static void print_styled(struct ar_term *t, struct ar_str rows, int most, int indent)
 {
 	struct ar_str row;
 	int more = 0;
@@ -188,7 +209,7 @@ static void print_styled(struct ar_term *t, struct ar_str rows, int most)
 	for (int i = 0; rows.len; i++) {
 		rows = ar_str_split(rows, '\n', &row);
 		if (i < most)
-			ar_term_print(t, row, 8);
+			ar_term_print(t, row, indent);
 		more += i >= most;
 	}
 	if (more)
@@ -209,33 +230,49 @@ static void split_report(struct ar_str text, struct ar_str *ret_exit, struct ar_
 	*ret_exit = head;
 }
 
+/* Its process has not ended: "It runs in the background as proc_1." or "proc_1 runs; bytes 0 to 24 ...". */
+static bool is_running(struct ar_str report)
+{
+	return ar_str_starts(report, AR_STR("It runs in the background")) ||
+	       (report.len && memmem(report.p, report.len, " runs; ", 7));
+}
+
+static void add_exit(struct ar_buf *line, struct ar_str report)
+{
+	struct ar_str code;
+
+	ar_str_split(ar_str_sub(report, strlen("exit code "), report.len), ',', &code);
+	ar_buf_addz(line, "  exit ");
+	ar_text_add(line, code);
+	ar_buf_addz(line, " ·");
+}
+
 static void command_card(struct ar_term *t, const struct ar_term_call *call, struct ar_str text, int64_t ms)
 {
 	struct ar_buf line = { 0 };
 	struct ar_str report, output;
-	bool is_good = ar_str_starts(text, AR_STR("exit code 0")), has_exit;
+	bool is_good = ar_str_starts(text, AR_STR("exit code 0")), has_exit, goes_on;
 
 	split_report(text, &report, &output);
 	has_exit = ar_str_starts(report, AR_STR("exit code "));
+	goes_on = is_running(report);
 	begin_card(&line, is_good || !has_exit ? AR_STYLE_GREEN : AR_STYLE_RED, "• ");
 	ar_subject_title(&line, ar_buf_str(&call->name), ar_buf_str(&call->args), true);
 	ar_text_style(&line, AR_STYLE_DIM);
-	if (has_exit) {
-		struct ar_str code;
-
-		ar_str_split(ar_str_sub(report, strlen("exit code "), report.len), ',', &code);
-		ar_buf_addz(&line, "  exit ");
-		ar_text_add(&line, code);
-	}
-	ar_buf_addf(&line, "%s%lld.%lld s", has_exit ? " · " : "  ", (long long)(ms / 1000),
-		    (long long)(ms / 100 % 10));
+	if (has_exit)
+		add_exit(&line, report);
+	if (goes_on)
+		ar_buf_addz(&line, "  goes on in the background");
+	else
+		ar_buf_addf(&line, "%s%lld.%lld s", has_exit ? " " : "  ", (long long)(ms / 1000),
+			    (long long)(ms / 100 % 10));
 	if (call->profile.len) {
 		ar_buf_addz(&line, " · ");
 		ar_text_add(&line, ar_buf_str(&call->profile));
 	}
 	ar_term_print(t, ar_buf_str(&line), 2);
-	set(&t->output, has_exit ? output : text);
-	print_first(t, ar_buf_str(&t->output), OUTPUT_LINES, " (/output shows all)");
+	set(&t->output, has_exit || goes_on ? output : text);
+	ar_term_print_first(t, ar_buf_str(&t->output), OUTPUT_LINES, " (/output shows all)");
 	ar_buf_fini(&line);
 }
 
@@ -243,7 +280,7 @@ void ar_term_show_output(struct ar_term *t)
 {
 	if (!t->output.len)
 		ar_term_printf(t, AR_STYLE_DIM, "there is no output of a command yet");
-	print_first(t, ar_buf_str(&t->output), 1000000, "");
+	ar_term_print_first(t, ar_buf_str(&t->output), 1000000, "");
 }
 
 /* ---- edits ---- */
@@ -278,7 +315,7 @@ static void edit_card(struct ar_term *t, const struct ar_term_call *call, struct
 	if (!is_written)
 		ar_buf_addf(&line, " -%zu", change.removed);
 	ar_term_print(t, ar_buf_str(&line), 2);
-	print_styled(t, ar_buf_str(&rows), is_written ? DIFF_LINES / 4 : DIFF_LINES);
+	print_styled(t, ar_buf_str(&rows), is_written ? DIFF_LINES / 4 : DIFF_LINES, 8);
 	ar_buf_fini(&line);
 	ar_buf_fini(&rows);
 	ar_buf_fini(&before);
@@ -303,7 +340,7 @@ static void patch_card(struct ar_term *t, const struct ar_term_call *call, struc
 		ar_lexer_line(&lexer, one, &rows);
 		ar_buf_addc(&rows, '\n');
 	}
-	print_styled(t, ar_buf_str(&rows), DIFF_LINES);
+	print_styled(t, ar_buf_str(&rows), DIFF_LINES, 8);
 	ar_buf_fini(&line);
 	ar_buf_fini(&patch);
 	ar_buf_fini(&rows);
@@ -311,17 +348,62 @@ static void patch_card(struct ar_term *t, const struct ar_term_call *call, struc
 
 /* ---- the others ---- */
 
-static void other_card(struct ar_term *t, const struct ar_term_call *call, struct ar_str text, int64_t ms)
+/* What an agent did is told at its end. */
+static void agent_card(struct ar_term *t, const struct ar_term_call *call, struct ar_str text AR_UNUSED,
+		       int64_t ms AR_UNUSED)
 {
 	struct ar_buf line = { 0 };
 
 	begin_card(&line, AR_STYLE_GREEN, "• ");
 	ar_subject_title(&line, ar_buf_str(&call->name), ar_buf_str(&call->args), true);
+	ar_term_print(t, ar_buf_str(&line), 2);
+	ar_buf_fini(&line);
+}
+
+/* A list of steps, of any tool that keeps one. False: the call has none. */
+static bool steps_card(struct ar_term *t, const struct ar_term_call *call)
+{
+	struct ar_words_steps steps;
+	struct ar_buf line = { 0 }, why = { 0 };
+	bool has_steps = ar_words_steps(ar_buf_str(&call->args), &steps);
+
+	if (has_steps) {
+		begin_card(&line, AR_STYLE_GREEN, "• ");
+		ar_text_add(&line, ar_buf_str(&call->name));
+		ar_subject_member(&why, ar_buf_str(&call->args), "explanation");
+		ar_buf_addz(&line, why.len ? ": " : "");
+		ar_text_add(&line, ar_buf_str(&why));
+		ar_text_style(&line, AR_STYLE_DIM);
+		ar_buf_addf(&line, "  %d of %d done", steps.done, steps.count);
+		ar_term_print(t, ar_buf_str(&line), 2);
+		print_styled(t, ar_buf_str(&steps.rows), DIFF_LINES, 4);
+		ar_buf_clear(&t->plan);
+		if (steps.now.len)
+			ar_buf_addf(&t->plan, "step %d of %d: ", steps.done + 1, steps.count);
+		ar_text_add(&t->plan, ar_buf_str(&steps.now));
+	}
+	ar_buf_fini(&line);
+	ar_buf_fini(&why);
+	ar_buf_fini(&steps.rows);
+	ar_buf_fini(&steps.now);
+	return has_steps;
+}
+
+static void other_card(struct ar_term *t, const struct ar_term_call *call, struct ar_str text, int64_t ms)
+{
+	struct ar_buf line = { 0 };
+
+	if (steps_card(t, call))
+		return;
+	begin_card(&line, AR_STYLE_GREEN, "• ");
+	ar_subject_title(&line, ar_buf_str(&call->name), ar_buf_str(&call->args), true);
 	ar_text_style(&line, AR_STYLE_DIM);
 	ar_buf_addf(&line, "  %lld.%lld s", (long long)(ms / 1000), (long long)(ms / 100 % 10));
 	ar_term_print(t, ar_buf_str(&line), 2);
-	set(&t->output, text);
-	print_first(t, text, OUTPUT_LINES, " (/output shows all)");
+	ar_buf_clear(&t->output);
+	if (!ar_words_result(&t->output, text))
+		set(&t->output, text);
+	ar_term_print_first(t, ar_buf_str(&t->output), OUTPUT_LINES, " (/output shows all)");
 	ar_buf_fini(&line);
 }
 
@@ -329,8 +411,9 @@ static const struct {
 	const char *tool;
 	void (*show)(struct ar_term *t, const struct ar_term_call *call, struct ar_str text, int64_t ms);
 } shapes[] = {
-	{ "shell", command_card },   { "terminal_open", command_card }, { "edit_file", edit_card },
-	{ "write_file", edit_card }, { "apply_patch", patch_card },
+	{ "shell", command_card },    { "terminal_open", command_card }, { "edit_file", edit_card },
+	{ "write_file", edit_card },  { "apply_patch", patch_card },	 { "spawn_agent", agent_card },
+	{ "send_input", agent_card }, { "wait_agents", agent_card },	 { "close_agent", agent_card },
 };
 
 static void on_result(struct ar_term *t, const struct ar_ctl_event *e)
@@ -344,11 +427,12 @@ static void on_result(struct ar_term *t, const struct ar_ctl_event *e)
 
 	call = call ? call : &unknown;
 	call->is_running = false;
+	ar_term_beside_called(t, ar_api_str(e->doc, "toolCallId"));
 	if (call->is_read) {
 		add_read(t, call, ms);
 		return;
 	}
-	if (!read_content(t->chat->ctl, ar_api_str(payload, "outputRef"), &text))
+	if (!ar_term_content(t, ar_api_str(payload, "outputRef"), &text))
 		set(&text, ar_api_str(payload, "preview"));
 	while (i < AR_ARRAY_LEN(shapes) && !ar_str_is(ar_buf_str(&call->name), shapes[i].tool))
 		i++;
@@ -373,8 +457,22 @@ static void on_failed_call(struct ar_term *t, const struct ar_ctl_event *e)
 	ar_text_add(&line, ar_api_str(payload, "status"));
 	ar_text_style(&line, AR_STYLE_PLAIN);
 	ar_term_print(t, ar_buf_str(&line), 2);
-	print_first(t, ar_str_absent(sentence) ? ar_api_str(payload, "errorCategory") : sentence,
-		    OUTPUT_LINES, "");
+	ar_term_print_first(t, ar_str_absent(sentence) ? ar_api_str(payload, "errorCategory") : sentence,
+			    OUTPUT_LINES, "");
+	ar_buf_fini(&line);
+}
+
+void ar_term_turn_failed(struct ar_term *t, struct ar_str message, struct ar_str advice, bool is_cancelled)
+{
+	struct ar_buf line = { 0 };
+
+	begin_card(&line, AR_STYLE_RED, "✗ ");
+	ar_text_style(&line, AR_STYLE_RED);
+	ar_buf_addz(&line, is_cancelled ? "the turn was cancelled: " : "the turn failed: ");
+	ar_text_add(&line, message);
+	ar_term_print(t, ar_buf_str(&line), 2);
+	if (!ar_str_empty(advice))
+		ar_term_printf(t, AR_STYLE_PLAIN, "  next: %.*s", AR_STR_ARG(advice));
 	ar_buf_fini(&line);
 }
 
@@ -407,6 +505,26 @@ static void on_context(struct ar_term *t, const struct ar_ctl_event *e)
 	}
 }
 
+/* The working row says that it goes on; its end is a card. */
+static void on_compaction(struct ar_term *t, const struct ar_ctl_event *e)
+{
+	struct ar_json payload = ar_json_get(e->doc, "payload");
+	struct ar_buf line = { 0 };
+
+	t->is_compacting = ar_str_is(e->type, "context.compaction.started");
+	if (t->is_compacting)
+		return;
+	begin_card(&line, AR_STYLE_GREEN, "• ");
+	ar_buf_addf(&line, "Replaced the older part of the conversation by a summary");
+	ar_text_style(&line, AR_STYLE_DIM);
+	ar_buf_addf(&line, "  %lld tokens became %lld", (long long)ar_api_int(payload, "tokensBefore"),
+		    (long long)ar_api_int(payload, "tokensAfter"));
+	ar_term_print(t, ar_buf_str(&line), 2);
+	set(&t->output, ar_api_str(payload, "summaryPreview"));
+	ar_term_print_first(t, ar_buf_str(&t->output), OUTPUT_LINES, " (/output shows all)");
+	ar_buf_fini(&line);
+}
+
 static void on_model(struct ar_term *t, const struct ar_ctl_event *e)
 {
 	set(&t->chat->shown_model, ar_api_str(ar_json_get(e->doc, "payload"), "selectedModel"));
@@ -423,6 +541,8 @@ static const struct {
 	{ "tool.failed", on_failed_call },
 	{ "context.resolved", on_context },
 	{ "routing.single_candidate", on_model },
+	{ "context.compaction.started", on_compaction },
+	{ "context.compaction.completed", on_compaction },
 };
 
 static void on_end(struct ar_term *t)
@@ -431,6 +551,8 @@ static void on_end(struct ar_term *t)
 	for (size_t i = 0; i < AR_TERM_CALLS; i++)
 		t->calls[i].is_running = false;
 	t->turn_at = 0;
+	t->is_compacting = false;
+	ar_buf_clear(&t->plan);
 	ar_place_read(&t->folder, &t->branch);
 	ar_term_bell(t);
 }
@@ -443,6 +565,10 @@ bool ar_term_event(struct ar_term *t, const struct ar_ctl_event *e)
 			return true;
 		}
 	}
+	if (ar_term_beside_event(t, e))
+		return true;
+	if (ar_str_is(e->type, "context.compaction.failed"))
+		t->is_compacting = false;
 	if (ar_str_is(e->type, "turn.started"))
 		ar_term_turn_began(t, ar_api_str(e->doc, "turnId"));
 	if (ar_str_is(e->type, "turn.completed") || ar_str_is(e->type, "turn.failed"))

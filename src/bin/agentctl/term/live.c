@@ -1,5 +1,5 @@
 /* See term.h: what the live region shows, from top to bottom: the open part of the answer, what is being
- * done, what waits, a question or a menu, the input, the status. */
+ * done, what goes on beside it, what waits, a question or a menu, the input, the status. */
 #include "term/term.h"
 
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #define OPEN_ROWS 6 /* of the answer's open block */
 #define LEAST_ROWS 8 /* of the region, where the terminal has them */
 #define QUEUED_SHOWN 3
+#define HOW "  (Up takes it back)" /* of the last, where there is room */
 
 /* ---- the open answer ---- */
 
@@ -80,9 +81,16 @@ static void add_working(struct ar_term *t, struct ar_buf *rows)
 			add_call(t, &t->calls[i], rows);
 	}
 	ar_text_style(rows, AR_STYLE_DIM);
+	if (t->plan.len) {
+		ar_buf_addz(rows, "  ");
+		ar_buf_adds(rows, ar_buf_str(&t->plan));
+		ar_buf_addc(rows, '\n');
+		ar_text_style(rows, AR_STYLE_DIM);
+	}
 	ar_buf_addf(rows, "• %s (%lld s · Esc interrupts)\n",
 		    chat->is_interrupted   ? "Interrupting"
 		    : chat->question_count ? "Waiting for you"
+		    : t->is_compacting	   ? "Summarising"
 					   : "Working",
 		    t->turn_at ? (long long)((ar_term_now() - t->turn_at) / 1000000) : 0LL);
 }
@@ -92,10 +100,17 @@ static void add_queued(struct ar_term *t, struct ar_buf *rows)
 	size_t from = t->queued_count > QUEUED_SHOWN ? t->queued_count - QUEUED_SHOWN : 0;
 
 	for (size_t i = from; i < t->queued_count; i++) {
-		ar_text_style(rows, AR_STYLE_DIM);
-		ar_buf_addz(rows, "  waits: ");
-		ar_text_add(rows, ar_str_utf8_prefix(ar_buf_str(&t->queued[i].text), 200));
-		ar_buf_addz(rows, i + 1 == t->queued_count ? "  (Up takes it back)\n" : "\n");
+		bool is_last = i + 1 == t->queued_count;
+		struct ar_buf row = { 0 };
+
+		ar_text_style(&row, AR_STYLE_DIM);
+		ar_buf_addz(&row, "  waits: ");
+		ar_text_add(&row, ar_str_utf8_prefix(ar_buf_str(&t->queued[i].text), 200));
+		if (is_last && ar_text_width(ar_buf_str(&row)) + (int)strlen(HOW) < t->screen.cols)
+			ar_buf_addz(&row, HOW);
+		ar_buf_addc(&row, '\n');
+		ar_buf_adds(rows, ar_buf_str(&row));
+		ar_buf_fini(&row);
 	}
 }
 
@@ -193,6 +208,7 @@ void ar_term_compose(struct ar_term *t)
 
 	add_open(t, &top);
 	add_working(t, &top);
+	ar_term_beside_rows(t, &rest);
 	add_queued(t, &rest);
 	if (t->is_rewinding)
 		ar_buf_addz(&rest,

@@ -24,37 +24,11 @@ static struct args open_args(struct ar_str text)
 	return a;
 }
 
-static void add_value(struct ar_buf *to, struct ar_json v)
-{
-	struct ar_str text;
-
-	if (ar_json_str(v, &text))
-		ar_buf_adds(to, text);
-	else if (ar_json_type(v) != AR_JSON_NONE)
-		ar_json_print(v, to);
-}
-
-/* Words of a list, with blanks between. */
-static void add_list(struct ar_buf *to, struct ar_json list)
-{
-	size_t begin = to->len;
-
-	for (struct ar_json_iter it = ar_json_iter(list); ar_json_next(&it);) {
-		if (to->len > begin)
-			ar_buf_addc(to, ' ');
-		add_value(to, it.value);
-	}
-}
-
 void ar_subject_member(struct ar_buf *to, struct ar_str args, const char *name)
 {
 	struct args a = open_args(args);
-	struct ar_json v = ar_json_get(a.doc, name);
 
-	if (ar_json_type(v) == AR_JSON_ARRAY)
-		add_list(to, v);
-	else
-		add_value(to, v);
+	ar_words_value(to, ar_json_get(a.doc, name));
 	ar_json_parser_free(a.parser);
 }
 
@@ -64,21 +38,26 @@ static const struct {
 	const char *tool;
 	const char *doing, *done;
 	const char *members[2]; /* the first that is there names the object */
+	bool is_look; /* one of many: needs no card of its own */
 } rows[] = {
-	{ "shell", "$", "$", { "command", "argv" } },
-	{ "terminal_open", "$", "$", { "command", "argv" } },
-	{ "read_file", "Read", "Read", { "path", NULL } },
-	{ "list_files", "List", "Listed", { "path", NULL } },
-	{ "find_files", "Find", "Searched", { "pattern", NULL } },
-	{ "search_files", "Search", "Searched", { "pattern", NULL } },
-	{ "write_file", "Write", "Wrote", { "path", NULL } },
-	{ "edit_file", "Edit", "Edited", { "path", NULL } },
-	{ "apply_patch", "Apply a patch", "Applied a patch", { NULL, NULL } },
-	{ "git_status", "Read the git status", "Read the git status", { NULL, NULL } },
-	{ "git_diff", "Read the git diff", "Read the git diff", { NULL, NULL } },
-	{ "process_read", "Read the output of", "Read the output of", { "processId", NULL } },
-	{ "process_write", "Write to", "Wrote to", { "processId", NULL } },
-	{ "process_stop", "Stop", "Stopped", { "processId", NULL } },
+	{ "shell", "$", "$", { "command", "argv" }, false },
+	{ "terminal_open", "$", "$", { "command", "argv" }, false },
+	{ "read_file", "Read", "Read", { "path", NULL }, true },
+	{ "list_files", "List", "Listed", { "path", NULL }, true },
+	{ "find_files", "Find", "Searched", { "pattern", NULL }, true },
+	{ "search_files", "Search", "Searched", { "pattern", NULL }, true },
+	{ "write_file", "Write", "Wrote", { "path", NULL }, false },
+	{ "edit_file", "Edit", "Edited", { "path", NULL }, false },
+	{ "apply_patch", "Apply a patch", "Applied a patch", { NULL, NULL }, false },
+	{ "git_status", "Read the git status", "Read the git status", { NULL, NULL }, true },
+	{ "git_diff", "Read the git diff", "Read the git diff", { NULL, NULL }, true },
+	{ "process_read", "Read the output of", "Read the output of", { "processId", NULL }, true },
+	{ "process_write", "Write to", "Wrote to", { "processId", NULL }, false },
+	{ "process_stop", "Stop", "Stopped", { "processId", NULL }, false },
+	{ "spawn_agent", "Agent:", "Agent:", { "objective", NULL }, false },
+	{ "send_input", "Tell an agent:", "Told an agent:", { "text", NULL }, false },
+	{ "wait_agents", "Wait for agents", "Waited for agents", { NULL, NULL }, false },
+	{ "close_agent", "End the agent", "Ended the agent", { "agent", NULL }, false },
 };
 
 static size_t find_row(struct ar_str tool)
@@ -118,7 +97,7 @@ static void add_pairs(struct ar_buf *to, struct ar_str tool, struct ar_str args)
 	for (struct ar_json_iter it = ar_json_iter(a.doc); ar_json_next(&it);) {
 		struct ar_buf value = { 0 };
 
-		add_value(&value, it.value);
+		ar_words_value(&value, it.value);
 		ar_buf_addz(to, before);
 		ar_text_add(to, it.name);
 		ar_buf_addz(to, ": ");
@@ -127,6 +106,13 @@ static void add_pairs(struct ar_buf *to, struct ar_str tool, struct ar_str args)
 		ar_buf_fini(&value);
 	}
 	ar_json_parser_free(a.parser);
+}
+
+bool ar_subject_is_look(struct ar_str tool)
+{
+	size_t i = find_row(tool);
+
+	return i < AR_ARRAY_LEN(rows) && rows[i].is_look;
 }
 
 void ar_subject_title(struct ar_buf *to, struct ar_str tool, struct ar_str args, bool is_done)
@@ -190,10 +176,7 @@ static void add_member(struct ar_buf *to, struct ar_str name, struct ar_json v)
 {
 	struct ar_buf text = { 0 };
 
-	if (ar_json_type(v) == AR_JSON_ARRAY)
-		add_list(&text, v);
-	else
-		add_value(&text, v);
+	ar_words_value(&text, v);
 	ar_text_style(to, AR_STYLE_DIM);
 	ar_buf_addz(to, "  ");
 	ar_text_add(to, name);
@@ -215,13 +198,23 @@ static bool is_compared(struct ar_str tool, struct ar_str name)
 	return ar_str_is(tool, "edit_file") && (ar_str_is(name, "oldText") || ar_str_is(name, "newText"));
 }
 
+/* The title has all of it already. */
+static bool is_in_title(struct ar_str tool, struct ar_str name, struct ar_json v)
+{
+	size_t i = find_row(tool);
+	struct ar_str text;
+
+	return i < AR_ARRAY_LEN(rows) && rows[i].members[0] && ar_str_is(name, rows[i].members[0]) &&
+	       ar_json_str(v, &text) && text.len <= TITLE_MAX && !memchr(text.p, '\n', text.len);
+}
+
 void ar_subject_lines(struct ar_buf *to, struct ar_str tool, struct ar_str args)
 {
 	struct args a = open_args(args);
 	struct ar_buf before = { 0 }, after = { 0 };
 
 	for (struct ar_json_iter it = ar_json_iter(a.doc); ar_json_next(&it);) {
-		if (!is_compared(tool, it.name))
+		if (!is_compared(tool, it.name) && !is_in_title(tool, it.name, it.value))
 			add_member(to, it.name, it.value);
 	}
 	if (ar_str_is(tool, "edit_file")) {

@@ -419,7 +419,7 @@ static void fini_parts(struct ar_term *t)
 {
 	struct ar_buf *const bufs[] = { &t->thought, &t->line,	      &t->output,     &t->folder,
 					&t->branch,  &t->reads.names, &t->menu.items, &t->menu.closed_for,
-					&t->ask.id,  &t->ask.field,   &t->mode };
+					&t->ask.id,  &t->ask.field,   &t->mode,	      &t->plan };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(bufs); i++)
 		ar_buf_fini(bufs[i]);
@@ -433,6 +433,7 @@ static void fini_parts(struct ar_term *t)
 		ar_buf_fini(&t->queued[i].turn);
 		ar_buf_fini(&t->queued[i].text);
 	}
+	ar_term_beside_fini(t);
 	ar_keys_fini(&t->keys);
 	ar_edit_fini(&t->edit);
 	ar_md_fini(&t->md);

@@ -1,8 +1,8 @@
 /* A conversation on a terminal that is drawn: the renderer of tty/ below the events of chat/. The parts:
  * term.c waits, draws and takes what the rest of agentctl prints; raw.c is the mode of the terminal;
- * live.c composes the region at the bottom; cards.c shows events, subject.c what a call is about; ask.c
- * has the questions; input.c the keys; menu.c completion, files.c the names for it; place.c the folder
- * and its branch. One thread of execution. */
+ * live.c composes the region at the bottom; cards.c shows events, subject.c what a call is about, words.c
+ * JSON in words, beside.c what goes on beside the turn; ask.c has the questions; input.c the keys; menu.c
+ * completion, files.c the names for it; place.c the folder and its branch. One thread of execution. */
 #ifndef AR_CTL_TERM_H
 #define AR_CTL_TERM_H
 
@@ -13,6 +13,7 @@
 
 #define AR_TERM_CALLS 16 /* that run at once and are remembered */
 #define AR_TERM_QUEUED 16 /* texts from here that wait and can be taken back */
+#define AR_TERM_BESIDE 16 /* processes, agents and tasks that are remembered */
 #define AR_TERM_MENU 6 /* entries of a menu that are shown */
 #define AR_TERM_CHOICES 9 /* of a question: one digit each */
 
@@ -27,6 +28,13 @@ struct ar_term_reads {
 	struct ar_buf names; /* of files, with commas */
 	int files, searches, others;
 	int64_t ms;
+};
+
+/* Something that goes on by itself. */
+struct ar_term_beside {
+	const char *kind; /* as it is shown; NULL = the place is free */
+	struct ar_buf id, name, call, status;
+	bool is_shown; /* a process is once its call has ended */
 };
 
 struct ar_term_queued {
@@ -71,12 +79,15 @@ struct ar_term {
 	struct ar_term_call calls[AR_TERM_CALLS];
 	struct ar_term_reads reads;
 	struct ar_buf output; /* whole, of the last command */
+	struct ar_term_beside beside[AR_TERM_BESIDE];
+	struct ar_buf plan; /* what is being done of the last list of steps, and how many are done */
 	struct ar_term_queued queued[AR_TERM_QUEUED];
 	size_t queued_count;
 	struct ar_term_menu menu;
 	struct ar_term_ask ask;
 	struct ar_buf folder, branch;
 	struct ar_buf mode; /* of permission, that the last turn had */
+	bool is_compacting; /* a summary of the conversation is being written */
 	bool is_rewinding; /* what to take back is being asked */
 	int64_t tokens, window; /* of the context; 0 = not known */
 	bool is_touched; /* something may have changed since the last frame */
@@ -130,12 +141,51 @@ bool ar_term_event(struct ar_term *t, const struct ar_ctl_event *e);
 void ar_term_flush_reads(struct ar_term *t);
 void ar_term_show_output(struct ar_term *t); /* of the last command, whole */
 
+/* Stored content as text. False: there is none, or it is not text. */
+bool ar_term_content(struct ar_term *t, struct ar_str ref, struct ar_buf *to);
+
+/* The first lines of a text behind a bar, and how many more there are. */
+void ar_term_print_first(struct ar_term *t, struct ar_str text, int most, const char *how);
+
+/* The end of a turn that did not complete. */
+void ar_term_turn_failed(struct ar_term *t, struct ar_str message, struct ar_str advice, bool is_cancelled);
+
+/* ---- beside.c ---- */
+
+/* True: the event was about something that goes on beside the turn. */
+bool ar_term_beside_event(struct ar_term *t, const struct ar_ctl_event *e);
+void ar_term_beside_called(struct ar_term *t,
+			   struct ar_str call); /* the call has ended, its process has not */
+void ar_term_beside_rows(struct ar_term *t, struct ar_buf *rows);
+void ar_term_beside_fini(struct ar_term *t);
+
+/* ---- words.c ---- */
+
+/* A JSON value in one line without JSON, or of a string all its lines. Text of others, not harmless yet. */
+void ar_words_value(struct ar_buf *to, struct ar_json v);
+
+/* A text that is a JSON object in one line; another text as it is. */
+void ar_words_args(struct ar_buf *to, struct ar_str text);
+
+/* A text that is a JSON object or array, a line for each member. False: it is something else. */
+bool ar_words_result(struct ar_buf *to, struct ar_str text);
+
+/* The list of steps in JSON arguments, whatever tool has it: a styled line each. False: there is none. */
+struct ar_words_steps {
+	struct ar_buf rows, now; /* now: the step that is being done */
+	int count, done;
+};
+bool ar_words_steps(struct ar_str args, struct ar_words_steps *ret);
+
 /* ---- subject.c ---- */
 
 /* What a call is about, in one line: `$ make test`, `Edited src/a.c`. */
 void ar_subject_title(struct ar_buf *to, struct ar_str tool, struct ar_str args, bool is_done);
 
-/* All that it was called with, a styled line each, nothing left out. */
+/* Whether calls of the tool only look at something, and are counted in one line. */
+bool ar_subject_is_look(struct ar_str tool);
+
+/* All that it was called with and its title does not show whole, a styled line each. */
 void ar_subject_lines(struct ar_buf *to, struct ar_str tool, struct ar_str args);
 
 /* The member of JSON arguments as text; empty when there is none. */
