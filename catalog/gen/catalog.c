@@ -3314,6 +3314,8 @@ static const struct ar_field_desc ar_ev_context_resolved_fields[] = {
 	  "What deserves notice.", NULL },
 	{ "tokenEstimate", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_context_resolved, token_estimate), NULL, { 0, false },
 	  "Size in tokens, estimated.", NULL },
+	{ "systemPrompt", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_context_resolved, system_prompt), NULL, { 0, false },
+	  "Version of the standard system prompt; without it, the request has another one or none.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_context_compaction_started_fields[] = {
@@ -6623,6 +6625,8 @@ static const struct ar_field_desc ar_cmd_explain_out_fields[] = {
 	  "Every reason, oldest first.", &ar_shape_reason_desc },
 	{ "truncated", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_explain_out, truncated), NULL, { 0, false },
 	  "True when there are more reasons than are listed.", NULL },
+	{ "instructionRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_cmd_explain_out, instruction_refs), NULL, { 0, false },
+	  "Refs of what the newest model request of the turn has as instructions, in their order: the system prompt first.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_post_channel_message_in_fields[] = {
@@ -7739,7 +7743,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_CONTEXT_RESOLVED] = { AR_EV_CONTEXT_RESOLVED, "context.resolved", "context",
 	  "The context of a model call was selected.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_context_resolved_fields, 9, sizeof(struct ar_ev_context_resolved), NULL, 0, false, 0, 0 } },
+	  { ar_ev_context_resolved_fields, 10, sizeof(struct ar_ev_context_resolved), NULL, 0, false, 0, 0 } },
 	[AR_EV_CONTEXT_COMPACTION_STARTED] = { AR_EV_CONTEXT_COMPACTION_STARTED, "context.compaction.started", "context",
 	  "History is about to be shortened.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
@@ -8738,7 +8742,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	[AR_CMD_EXPLAIN] = { AR_CMD_EXPLAIN, "explain",
 	  "Explain from the facts why something was allowed, asked, denied, routed, retried or stopped.",
 	  false, true, false, 1u << 0, "read", { ar_cmd_explain_in_fields, 2, sizeof(struct ar_cmd_explain_in), NULL, 0, false, 0, 0 },
-	  { ar_cmd_explain_out_fields, 7, sizeof(struct ar_cmd_explain_out), NULL, 0, false, 0, 0 },
+	  { ar_cmd_explain_out_fields, 8, sizeof(struct ar_cmd_explain_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_SESSION_NOT_FOUND }, 2,

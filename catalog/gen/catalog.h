@@ -4394,6 +4394,7 @@ struct ar_ev_context_resolved { /* context.resolved */
 	struct ar_shape_omission_list omissions; /* array */
 	struct ar_texts warnings; /* array? */
 	struct ar_opt_int token_estimate; /* int? */
+	struct ar_str system_prompt; /* string? */
 };
 
 struct ar_ev_context_compaction_started { /* context.compaction.started */
@@ -6409,6 +6410,7 @@ struct ar_cmd_explain_out { /* explain, result */
 	struct ar_str summary; /* string */
 	struct ar_shape_reason_list reasons; /* array */
 	bool truncated; /* bool */
+	struct ar_texts instruction_refs; /* array? */
 };
 
 struct ar_cmd_post_channel_message_in { /* post_channel_message, input */

@@ -13,6 +13,7 @@
 #include "ops/work_mark.h"
 #include "permission.h"
 #include "host_priv.h"
+#include "prompt.h"
 #include "secrets.h"
 #include "settings/reload.h"
 #include "settings/settings_read.h"
@@ -234,7 +235,6 @@ static void read_policy(struct ar_host *r, const struct ar_config *c)
 		.models = r->models.entries,
 		.model_count = r->models.count,
 		.may_fall_back = c->model.fallback == AR_CONFIG_MODEL_FALLBACK_ALLOW,
-		.system_prompt = ar_secrets_mask(r->redactor, c->model.system_prompt, &r->arena),
 		.max_attempts = c->model.max_attempts,
 		.backoff_ms = c->model.backoff_ms,
 		.max_rounds = c->model.max_rounds,
@@ -350,7 +350,8 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 	const char *list;
 
 	read_policy(r, c);
-	if (ar_host_audiences_read(c, &r->arena, r->hooks.rules, &r->policy, &list, err) != AR_OK ||
+	if (ar_prompt_read(c, r->redactor, &r->arena, &r->policy, err) != AR_OK ||
+	    ar_host_audiences_read(c, &r->arena, r->hooks.rules, &r->policy, &list, err) != AR_OK ||
 	    ar_instruction_file_open(r->loop, c, r->redactor, &r->policy, &r->instructions, err) != AR_OK)
 		return err->status;
 	if (r->hooks.count > 0)

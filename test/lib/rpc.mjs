@@ -191,7 +191,7 @@ class StdioPeer extends Peer {
 export function startStdio({ dataDir = newFolder(), model, env = {}, config, args = [] } = {}) {
 	const words = ['stdio', '--data-dir', join(dataDir, 'data'), ...args];
 	if (config) words.push('--config', writeConfig(dataDir, config));
-	const all = { PATH: process.env.PATH, HOME: '/nonexistent', ...storeOf(dataDir), ...env };
+	const all = { PATH: process.env.PATH, HOME: '/nonexistent', AGENTD_SYSTEM_PROMPT: 'none', ...storeOf(dataDir), ...env };
 	for (const name of ['ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS', 'LSAN_OPTIONS']) if (process.env[name]) all[name] = process.env[name];
 	if (model) all.OPENAI_BASE_URL = model.url;
 	return new StdioPeer(spawn(join(bin, 'agentd'), words, { env: all, stdio: ['pipe', 'pipe', 'pipe'] }), dataDir);

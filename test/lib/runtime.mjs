@@ -71,9 +71,10 @@ export async function startModel() {
 
 // ---- agentd ----
 
-function environment(given, fault) {
-	// Tests of what a stop leaves open do not wait for it; test/ops/stop does.
+function environment(given, fault, config) {
+	// Tests of what a stop leaves open do not wait for it; test/ops/stop does. Requests of the model have what the test says; test/model/system_prompt has the standard prompt.
 	const env = { PATH: process.env.PATH, HOME: '/nonexistent', AGENTD_SHUTDOWN_GRACE_MS: '0', ...given };
+	if (config?.['model.system_prompt'] === undefined) env.AGENTD_SYSTEM_PROMPT ??= 'none';
 	for (const name of ['ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS', 'LSAN_OPTIONS'])
 		if (process.env[name]) env[name] = process.env[name];
 	if (fault) env.AGENTD_FAULT = fault;
@@ -171,7 +172,7 @@ export async function startAgentd({ dataDir = newFolder(), listen = '127.0.0.1:0
 	if (config) args.push('--config', writeConfig(dataDir, config, uid));
 	if (model) env = { OPENAI_BASE_URL: model.url, ...env };
 	const startedAt = performance.now();
-	const child = spawn(program, args, { env: environment({ ...storeOf(dataDir), ...env }, fault), stdio: ['ignore', 'pipe', 'pipe'], uid, gid: uid });
+	const child = spawn(program, args, { env: environment({ ...storeOf(dataDir), ...env }, fault, config), stdio: ['ignore', 'pipe', 'pipe'], uid, gid: uid });
 	child.gone = new Promise((done, fail) => {
 		child.on('error', fail);
 		child.on('close', (code, signal) => {
@@ -192,7 +193,7 @@ export async function startAgentd({ dataDir = newFolder(), listen = '127.0.0.1:0
 /** The same inside another program, without any transport; see embedded.mjs. */
 export async function startEmbedded({ dataDir, env = {}, fault, config, model, mayDie = false }) {
 	if (model) env = { OPENAI_BASE_URL: model.url, ...env };
-	const child = spawnEmbedded(bin, dataDir, config && writeConfig(dataDir, config), environment({ ...storeOf(dataDir), ...env }, fault));
+	const child = spawnEmbedded(bin, dataDir, config && writeConfig(dataDir, config), environment({ ...storeOf(dataDir), ...env }, fault, config));
 	child.gone = new Promise((done) => child.on('close', (code, signal) => (running.delete(child), done({ code, signal }))));
 	running.add(child);
 	const rt = new Embedded(child);

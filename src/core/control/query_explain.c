@@ -43,6 +43,7 @@ static void answer(struct explain *e)
 	ar_jw_key(&w, "reasons");
 	ar_explain_write(&e->x, &w);
 	ar_jw_mbool(&w, "truncated", e->x.count > AR_EXPLAIN_MAX);
+	ar_jw_mraw(&w, "instructionRefs", e->x.instructions);
 	ar_jw_close(&w);
 	ar_store_op_fini(&e->read.op);
 	ar_explain_fini(&e->x);

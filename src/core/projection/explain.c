@@ -24,7 +24,8 @@ static const struct {
 	{ "routing.single_candidate", "model {selectedModel}, the only one: {decisionReason}" },
 	{ "routing.fallback.applied", "from {from.model} to {to.model}: {reason}" },
 	{ "routing.not_possible", "no model qualifies: {reason}[; left out: {excluded}]" },
-	{ "context.resolved", "context of about {tokenEstimate} tokens[; left out: {omissions}]" },
+	{ "context.resolved", "context of about {tokenEstimate} tokens[; system prompt {systemPrompt}]"
+			      "[; left out: {omissions}]" },
 	{ "context.compaction.started", "history of {tokensBefore} tokens is shortened ({trigger})" },
 	{ "context.compaction.completed", "history went from {tokensBefore} to {tokensAfter} tokens" },
 	{ "context.compaction.failed", "history was not shortened: {error.message}" },
@@ -301,6 +302,19 @@ static bool is_wanted(struct ar_explanation *x, struct ar_json fact)
 	return is_about_turn(fact);
 }
 
+/* Of the turn, whatever of it is explained. */
+static void keep_instructions(struct ar_explanation *x, struct ar_json fact)
+{
+	struct ar_json refs = ar_json_get(ar_json_get(fact, "payload"), "instructionRefs");
+	struct ar_buf text = { 0 };
+
+	if (!has_text(fact, "turnId", x->turn) || ar_json_type(refs) != AR_JSON_ARRAY)
+		return;
+	ar_json_print(refs, &text);
+	x->instructions = ar_arena_str(&x->arena, ar_buf_str(&text));
+	ar_buf_fini(&text);
+}
+
 /* A call that is tried again goes on under another id. */
 static void follow_retry(struct ar_explanation *x, struct ar_json fact)
 {
@@ -317,6 +331,8 @@ bool ar_explain_collect(struct ar_explanation *x, struct ar_json fact)
 
 	if (ar_str_is(type, "tool.started"))
 		follow_retry(x, fact);
+	if (ar_str_is(type, "context.resolved"))
+		keep_instructions(x, fact);
 	if (sentence && is_wanted(x, fact))
 		add_reason(x, fact, sentence);
 	/* A process may outlive its turn. */

@@ -21,6 +21,7 @@ struct ar_explanation {
 	struct ar_str call, action; /* that go with it */
 	/* event that let it run: that of a call which is tried again names the first one */
 	struct ar_str permission;
+	struct ar_str instructions; /* JSON: refs of what the newest request of the turn has; absent: none */
 	uint64_t first; /* where its turn begins */
 	struct ar_reason reasons[AR_EXPLAIN_MAX];
 	size_t count; /* of all that were found; those listed are the newest */

@@ -281,8 +281,7 @@ static const char *why_no_instructions(const struct look *l)
 {
 	if (l->reason)
 		return l->reason;
-	return *l->owner->file ? "not_found: the workspace has no such file"
-			       : "off: context.instructions is empty";
+	return *l->owner->file ? "not_found: there is no such file" : "off: context.instructions is empty";
 }
 
 static struct ar_str mask(struct look *l, struct ar_str text)

@@ -11,7 +11,7 @@
 static const char *why_not(int error)
 {
 	if (error == ENOENT || error == ENOTDIR)
-		return "not_found: the workspace has no such file";
+		return "not_found: there is no such file";
 	if (error == ELOOP || error == EXDEV)
 		return "unreadable: a link is on its path; put a regular file there";
 	return "unreadable: the file cannot be read";

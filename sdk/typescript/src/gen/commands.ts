@@ -2057,6 +2057,8 @@ export interface ExplainResult {
   reasons: Reason[];
   /** True when there are more reasons than are listed. */
   truncated: boolean;
+  /** Refs of what the newest model request of the turn has as instructions, in their order: the system prompt first. */
+  instructionRefs?: string[];
   [extra: string]: unknown;
 }
 

@@ -910,6 +910,8 @@ export interface ContextResolvedPayload {
   warnings?: string[];
   /** Size in tokens, estimated. */
   tokenEstimate?: number;
+  /** Version of the standard system prompt; without it, the request has another one or none. */
+  systemPrompt?: string;
   [extra: string]: unknown;
 }
 

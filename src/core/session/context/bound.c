@@ -20,7 +20,7 @@ static int64_t fixed_most(const struct ar_conversation *c, const struct ar_turn 
 {
 	const struct ar_decision *d = c->d;
 	const struct ar_shape_subagent_record *child = ar_session_subagent_in(d->session, turn->thread);
-	int64_t bytes = (int64_t)d->input->policy->system_prompt.len + ar_decide_instruction_bytes(d);
+	int64_t bytes = (int64_t)ar_system_prompt(d, turn).len + ar_decide_instruction_bytes(d);
 
 	bytes += (int64_t)ar_turn_options(turn)->output_schema.len;
 	if (child)

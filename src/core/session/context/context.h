@@ -13,6 +13,7 @@
 struct ar_conversation {
 	struct ar_decision *d;
 	const struct ar_thread *thread;
+	const struct ar_turn *turn; /* that asks; NULL: none, or not known */
 	const struct ar_vec *steers; /* struct ar_context_entry that join with the request; NULL: none */
 	size_t kept; /* messages of the thread that count */
 	size_t sent; /* of these, how many its last request carried */
@@ -83,6 +84,13 @@ struct ar_str ar_conversation_baseline(struct ar_conversation *c);
 int64_t ar_context_most(int64_t bytes, size_t parts);
 int64_t ar_conversation_most(const struct ar_conversation *c, const struct ar_turn *turn,
 			     const struct ar_offers *offers, const struct ar_choice *choice);
+
+/* ---- system.c ---- */
+
+#define AR_STANDARD_PROMPT "standard/1"
+
+/* The system prompt of requests of the turn, absent: none. NULL: about as it will be in the next turn. */
+struct ar_str ar_system_prompt(const struct ar_decision *d, const struct ar_turn *turn);
 
 /* ---- resolve.c ---- */
 

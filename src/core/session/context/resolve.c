@@ -143,13 +143,13 @@ void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, st
 {
 	struct ar_decision *d = c->d;
 	const struct ar_policy *policy = d->input->policy;
-	struct ar_str instructions = host_instructions(d), skills, digest;
+	struct ar_str prompt = ar_system_prompt(d, turn), instructions = host_instructions(d), skills, digest;
 	const struct ar_shape_subagent_record *child;
 	struct ar_ev_context_resolved fact;
 	int64_t skills_left_out;
 
-	if (!ar_str_empty(policy->system_prompt))
-		s->system[0] = ar_decide_ref(d, policy->system_prompt);
+	if (!ar_str_empty(prompt))
+		s->system[0] = ar_decide_ref(d, prompt);
 	if (d->session->instructions)
 		s->system[1] = d->session->instructions->ref; /* stored with the fact that names it */
 	else if (!ar_str_empty(instructions))
@@ -168,11 +168,14 @@ void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, st
 						.policy_facts = policy_facts(c, turn),
 						.instruction_refs = instruction_refs(d, s),
 						.omissions = omissions_of(c, s, skills_left_out),
-						.token_estimate = AR_OPT_INT(s->tokens) };
+						.token_estimate = AR_OPT_INT(s->tokens),
+						.system_prompt = policy->has_standard_prompt
+									 ? AR_STR(AR_STANDARD_PROMPT)
+									 : AR_STR_NONE };
 	digest = ar_context_digest(d->arena, d->session->session_key, &fact);
 	if (ar_str_eq(digest, turn->resolved))
 		return;
-	store(d, policy->system_prompt);
+	store(d, prompt);
 	store(d, instructions);
 	store(d, skills);
 	ar_turn_emit(d, turn, AR_EV_CONTEXT_RESOLVED, &fact);

@@ -47,6 +47,7 @@ struct ar_conversation ar_conversation_of(struct ar_decision *d, const struct ar
 {
 	return (struct ar_conversation){ .d = d,
 					 .thread = t,
+					 .turn = turn,
 					 .steers = turn ? &turn->steers : NULL,
 					 .kept = t->context.count,
 					 .sent = (size_t)t->sent,
@@ -84,13 +85,12 @@ static int64_t tokens_from(const struct ar_conversation *c, size_t first)
 
 int64_t ar_conversation_own_estimate(const struct ar_conversation *c)
 {
-	const struct ar_policy *policy = c->d->input->policy;
 	int64_t tokens = tokens_from(c, ar_conversation_visible(c));
+	int64_t prompt = (int64_t)ar_system_prompt(c->d, c->turn).len;
 
 	if (c->boundary)
 		tokens += ar_context_estimate(c->boundary->bytes);
-	return tokens +
-	       ar_context_estimate((int64_t)policy->system_prompt.len + ar_decide_instruction_bytes(c->d));
+	return tokens + ar_context_estimate(prompt + ar_decide_instruction_bytes(c->d));
 }
 
 /* The provider counted the newest request; only what came since is estimated. */
