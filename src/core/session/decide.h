@@ -247,6 +247,8 @@ bool ar_turn_only_waits(const struct ar_session *s,
 			const struct ar_turn *turn); /* for people or clients: no process carried it */
 void ar_decide_recover_calls(struct ar_decision *d, struct ar_turn *turn);
 void ar_decide_end_cut_calls(struct ar_decision *d, struct ar_turn *turn); /* the same; none begins yet */
+/* Of an interrupted turn: calls with a process wait for its end, which is asked for again. False: none. */
+bool ar_decide_stop_cut_calls(struct ar_decision *d, struct ar_turn *turn);
 void ar_decide_rearm_calls(struct ar_decision *d, const struct ar_turn *turn); /* timers of what waits */
 
 /* decide_model.c */

@@ -224,7 +224,8 @@ static void recover_turn(struct ar_decision *d, struct ar_turn *turn)
 	ar_decide_compaction_dropped(d, turn, AR_STR(AR_CATEGORY_INTERRUPTED),
 				     AR_STR("the runtime stopped while the summary was written"));
 	if (turn->is_interrupted) {
-		ar_decide_cancel(d, turn, turn->interrupt_reason, AR_STR_NONE);
+		if (!ar_decide_stop_cut_calls(d, turn))
+			ar_decide_cancel(d, turn, turn->interrupt_reason, AR_STR_NONE);
 		return;
 	}
 	ar_subagent_lost(d, turn);

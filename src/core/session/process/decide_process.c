@@ -147,12 +147,12 @@ static void end_it(struct ar_decision *d, const struct ar_process_record *p, con
 						.grace_ms = d->input->policy->process_grace_ms };
 }
 
-void ar_decide_end_process_of(struct ar_decision *d, const struct ar_invocation *call)
+void ar_decide_end_process_of(struct ar_decision *d, const struct ar_invocation *call, struct ar_str reason)
 {
 	const struct ar_process_record *p = ar_session_process_of(d->session, call->id);
 
 	if (p && ar_process_is_running(p))
-		end_it(d, p, "parent_cancellation", AR_STR("its tool call ended"));
+		end_it(d, p, "parent_cancellation", reason);
 }
 
 void ar_decide_attach(struct ar_decision *d)

@@ -26,8 +26,8 @@ void ar_decide_attach(struct ar_decision *d);
 void ar_decide_terminate(struct ar_decision *d, const struct ar_process_record *p,
 			 const struct ar_effect_process_end *how);
 
-/* Its call ends without it: so does the process, when it runs. */
-void ar_decide_end_process_of(struct ar_decision *d, const struct ar_invocation *call);
+/* Its call ends, or is to end: so does the process, when it runs. */
+void ar_decide_end_process_of(struct ar_decision *d, const struct ar_invocation *call, struct ar_str reason);
 
 /* ---- boundary_words.c ---- */
 struct ar_texts ar_process_roots(struct ar_decision *d,

@@ -172,7 +172,7 @@ void ar_decide_fail_call(struct ar_decision *d, struct ar_turn *turn, struct ar_
 	struct answer a = answer_of(d, &ids, failure_text(d, why), masked);
 
 	ar_decide_cancel_questions(d, turn, call->id);
-	ar_decide_end_process_of(d, call);
+	ar_decide_end_process_of(d, call, AR_STR("its tool call ended"));
 	ar_decide_emit(d, AR_EV_TOOL_FAILED, &ids,
 		       &(struct ar_ev_tool_failed){
 			       .status = why->status,

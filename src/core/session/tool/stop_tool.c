@@ -99,6 +99,26 @@ void ar_decide_rearm_calls(struct ar_decision *d, const struct ar_turn *turn)
 	}
 }
 
+bool ar_decide_stop_cut_calls(struct ar_decision *d, struct ar_turn *turn)
+{
+	bool is_running = false;
+
+	for (size_t i = 0; i < turn->calls.count; i++) {
+		struct ar_invocation *call = ar_call_at(turn, i);
+
+		if (call->stage == AR_CALL_ENDED)
+			continue;
+		if (!has_process(d->session, call)) {
+			close_call(d, turn, call);
+			continue;
+		}
+		is_running = true;
+		ar_decide_run_call(d, turn, call);
+		ar_decide_end_process_of(d, call, turn->interrupt_reason);
+	}
+	return is_running;
+}
+
 void ar_decide_end_cut_calls(struct ar_decision *d, struct ar_turn *turn)
 {
 	for (size_t i = 0; i < turn->calls.count; i++) {
