@@ -126,18 +126,24 @@ void ar_out_member(struct ar_out *o, const char *label, struct ar_str text)
 	ar_out_printf(o, "\n");
 }
 
-void ar_out_age(struct ar_out *o, ar_usec then, ar_usec now, int width)
+void ar_out_age_text(ar_usec then, ar_usec now, char out[AR_OUT_AGE])
 {
 	static const struct {
 		int64_t seconds;
 		const char *unit;
 	} units[] = { { 86400, "d" }, { 3600, "h" }, { 60, "min" }, { 1, "s" } };
 	int64_t age = (now - then) / 1000000;
-	char text[32] = "now";
 
+	snprintf(out, AR_OUT_AGE, "now");
 	for (size_t i = AR_ARRAY_LEN(units); i-- > 0 && age >= units[i].seconds;)
-		snprintf(text, sizeof(text), "%lld %s ago", (long long)(age / units[i].seconds),
-			 units[i].unit);
+		snprintf(out, AR_OUT_AGE, "%lld %s ago", (long long)(age / units[i].seconds), units[i].unit);
+}
+
+void ar_out_age(struct ar_out *o, ar_usec then, ar_usec now, int width)
+{
+	char text[AR_OUT_AGE];
+
+	ar_out_age_text(then, now, text);
 	ar_out_printf(o, "%-*s", width, text);
 }
 

@@ -45,7 +45,11 @@ void ar_out_column(struct ar_out *o, struct ar_str text, int width);
 /* A label and foreign text on a line of their own; nothing if the text is absent. */
 void ar_out_member(struct ar_out *o, const char *label, struct ar_str text);
 
-/* "now", "12 s ago", "3 h ago" ..., filled with spaces to `width`. */
+/* "now", "12 s ago", "3 h ago" ... */
+#define AR_OUT_AGE 32
+void ar_out_age_text(ar_usec then, ar_usec now, char out[AR_OUT_AGE]);
+
+/* The same, filled with spaces to `width`. */
 void ar_out_age(struct ar_out *o, ar_usec then, ar_usec now, int width);
 
 /* "12 s left", "3 h left", "time is up", or "waits" without an end (expires 0). Rounded down, so that nobody

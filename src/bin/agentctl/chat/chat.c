@@ -223,6 +223,8 @@ static struct ar_ctl_follow new_follow(struct ar_chat *t)
 /* A new conversation: what was of the old one is forgotten, except for the sums. */
 static void begin_anew(struct ar_chat *t)
 {
+	if (t->term)
+		ar_term_forget(t->term);
 	ar_ctl_follow_fini(&t->follow);
 	t->follow = new_follow(t);
 	t->session = t->thread = AR_STR_NONE;
@@ -270,10 +272,17 @@ static enum ar_exit join(struct ar_chat *t, const char *word)
 			ar_out_line(t->side, ar_str_utf8_prefix(ar_api_str(reply.doc, "title"), 100));
 			ar_chat_end(t);
 		}
+		ar_chat_recap(t, ar_json_at(ar_json_get(reply.doc, "threads"), 0));
 		join_thread(t, ar_json_at(ar_json_get(reply.doc, "threads"), 0));
 	}
 	ar_api_fini(&reply);
 	return exit;
+}
+
+void ar_chat_switch(struct ar_chat *t, struct ar_str session)
+{
+	t->next = ar_arena_str(&t->ctl->arena, session);
+	t->is_elsewhere = true;
 }
 
 /* The session that is joined, if one is there already; new ones are made in the workspace. */
@@ -288,7 +297,7 @@ static enum ar_exit find_session(struct ar_chat *t, const struct ar_chat_options
 	exit = ar_workspace_choose(t->ctl, &o->workspace, &w);
 	t->workspace = w.id;
 	t->isolation = ar_str_from(o->workspace.isolation);
-	if (exit == AR_EXIT_OK && o->workspace.is_continued)
+	if (exit == AR_EXIT_OK && o->workspace.is_continued && !o->picks)
 		exit = ar_workspace_newest(t->ctl, &o->workspace, &w, &newest);
 	return exit == AR_EXIT_OK && newest.p ? join(t, newest.p) : exit;
 }
@@ -302,6 +311,9 @@ static void live(struct ar_chat *t)
 			follow(t);
 		if (t->is_elsewhere)
 			begin_anew(t);
+		if (!ar_str_absent(t->next) && join(t, t->next.p) != AR_EXIT_OK)
+			t->session = AR_STR_NONE;
+		t->next = AR_STR_NONE;
 	}
 	if (!t->is_interactive)
 		return;
@@ -344,6 +356,8 @@ enum ar_exit ar_chat_run(struct ar_ctl *c, const struct ar_chat_options *o)
 		if (t.is_interactive)
 			ar_chat_printf(&t,
 				       "type a line to submit it; /help lists the commands, Ctrl-D leaves");
+		if (t.term && o->picks)
+			ar_term_pick(t.term);
 		live(&t);
 		if (t.term)
 			ar_term_end(t.term);

@@ -1,7 +1,7 @@
 /* A conversation on the terminal: one session, one thread of it, the lines that are typed and the events
  * that come. The parts: chat.c lives it, typed.c reads lines, cards.c and notices.c show events, tally.c
  * counts, question.c and form.c answer what is asked, slash.c has the commands, thread.c those about the
- * thread. One thread of execution for all. */
+ * thread, recap.c shows where a session stands. One thread of execution for all. */
 #ifndef AR_CTL_CHAT_H
 #define AR_CTL_CHAT_H
 
@@ -76,7 +76,8 @@ struct ar_chat {
 	size_t question_count;
 	struct ar_chat_form form;
 
-	bool is_over, is_elsewhere; /* leave; leave this session for a new one */
+	bool is_over, is_elsewhere; /* leave; leave this session for a new one, or for `next` */
+	struct ar_str next; /* id of a session; absent: none */
 	enum ar_exit exit;
 };
 
@@ -86,6 +87,7 @@ struct ar_chat_options {
 	const char *model, *mode;
 	bool fails_on_question; /* where nobody types: a question ends the conversation */
 	bool is_plain; /* lines, even on a terminal that could be drawn on */
+	bool picks; /* the session is chosen from a list, on a terminal that is drawn on */
 };
 
 /* The whole conversation, to its exit. */
@@ -99,6 +101,9 @@ void ar_chat_submit(struct ar_chat *t, struct ar_str text);
 /* Stops the running turn; says so when there is none. */
 void ar_chat_interrupt(struct ar_chat *t);
 void ar_chat_leave(struct ar_chat *t, enum ar_exit exit);
+
+/* Goes on in that session. */
+void ar_chat_switch(struct ar_chat *t, struct ar_str session);
 
 /* Ctrl-C: stops the turn; twice with nothing to stop leaves. */
 void ar_chat_on_interrupt(struct ar_chat *t);
@@ -133,6 +138,11 @@ void ar_chat_printf(struct ar_chat *t, const char *fmt, ...) AR_PRINTF(2, 3);
 
 /* One dim line for events that are worth one; others are passed over. */
 void ar_chat_notice(struct ar_chat *t, const struct ar_ctl_event *e);
+
+/* ---- recap.c ---- */
+
+/* The last turn of a thread of get_session: what was asked and the beginning of the answer. */
+void ar_chat_recap(struct ar_chat *t, struct ar_json thread);
 
 /* ---- tally.c ---- */
 

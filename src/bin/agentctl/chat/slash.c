@@ -70,6 +70,14 @@ static void new_session(struct ar_chat *t, struct ar_str word AR_UNUSED)
 }
 
 /* Only where it is drawn. */
+static void resume(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	if (t->term)
+		ar_term_pick(t->term);
+	else
+		ar_chat_printf(t, "agentctl sessions lists them, agentctl chat --session ID continues one");
+}
+
 static void keys(struct ar_chat *t, struct ar_str word AR_UNUSED)
 {
 	if (t->term)
@@ -111,6 +119,7 @@ static const struct {
 	{ "output", "", "all of the last command's output", false, output },
 	{ "keys", "", "what the keys do", false, keys },
 	{ "new", "", "begin a new session", false, new_session },
+	{ "resume", "", "choose another session of this folder", false, resume },
 	{ "exit", "", "exit; running work continues", false, quit_chat },
 };
 

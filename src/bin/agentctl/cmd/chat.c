@@ -1,6 +1,7 @@
 /* `agentctl chat`: the row of the command. The conversation is in chat/. */
 #include "chat/chat.h"
 #include "question.h"
+#include "term/term.h"
 
 enum {
 	OPT_SESSION,
@@ -12,7 +13,8 @@ enum {
 	OPT_NO_WORKSPACE,
 	OPT_TRUST,
 	OPT_ISOLATION,
-	OPT_PLAIN
+	OPT_PLAIN,
+	OPT_RESUME
 };
 
 static enum ar_exit chat(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -20,12 +22,14 @@ static enum ar_exit chat(struct ar_ctl *c, const struct ar_ctl_args *a)
 	struct ar_chat_options o = { .session = a->values[OPT_SESSION],
 				     .workspace = { .word = a->values[OPT_WORKSPACE],
 						    .is_off = a->values[OPT_NO_WORKSPACE],
-						    .is_continued = a->values[OPT_CONTINUE],
+						    .is_continued =
+							    a->values[OPT_CONTINUE] || a->values[OPT_RESUME],
 						    .trusts = a->values[OPT_TRUST],
 						    .isolation = a->values[OPT_ISOLATION] },
 				     .model = a->values[OPT_MODEL],
 				     .mode = a->values[OPT_MODE],
-				     .is_plain = a->values[OPT_PLAIN] };
+				     .is_plain = a->values[OPT_PLAIN],
+				     .picks = a->values[OPT_RESUME] };
 	enum ar_exit exit = ar_question_policy(c, a->values[OPT_ON_QUESTION], &o.fails_on_question);
 
 	if (exit != AR_EXIT_OK)
@@ -33,6 +37,15 @@ static enum ar_exit chat(struct ar_ctl *c, const struct ar_ctl_args *a)
 	if (a->values[OPT_CONTINUE] && a->values[OPT_SESSION])
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
 				       "--continue and --session exclude each other");
+	if (o.picks && (a->values[OPT_CONTINUE] || a->values[OPT_SESSION]))
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("leave one of them out"),
+				       "--resume and --%s exclude each other",
+				       a->values[OPT_SESSION] ? "session" : "continue");
+	if (o.picks && (o.is_plain || !ar_term_is_possible(c)))
+		return ar_ctl_complain(c, AR_EXIT_USAGE,
+				       AR_STR("agentctl sessions lists them, agentctl chat --session ID "
+					      "continues one"),
+				       "--resume shows a list to choose from and needs a terminal");
 	exit = ar_workspace_check(c, &o.workspace, o.session);
 	return exit == AR_EXIT_OK ? ar_chat_run(c, &o) : exit;
 }
@@ -60,6 +73,7 @@ const struct ar_ctl_command ar_cmd_chat = {
 		"New sessions work in the current folder, as those of run do.",
 	.examples = "agentctl chat\n"
 		    "agentctl chat --continue\n"
+		    "agentctl chat --resume\n"
 		    "agentctl chat --session last --mode plan\n"
 		    "printf 'Name a colour.\\nAnd another.\\n' | agentctl chat",
 	.min = 0,
@@ -78,6 +92,7 @@ const struct ar_ctl_command ar_cmd_chat = {
 		     [OPT_ISOLATION] = { "isolation", "KIND",
 					 "what a new session shares with the workspace: shared, copy, empty, "
 					 "worktree, overlay" },
-		     [OPT_PLAIN] = { "plain", NULL, "print lines, draw nothing" } },
+		     [OPT_PLAIN] = { "plain", NULL, "print lines, draw nothing" },
+		     [OPT_RESUME] = { "resume", NULL, "choose a session of the workspace from a list" } },
 	.run = chat,
 };

@@ -112,6 +112,8 @@ static void enter(struct ar_term *t)
 		ar_buf_fini(&text);
 		return;
 	}
+	if (!t->chat->question_count) /* an answer may be a secret */
+		ar_history_add(t->chat->ctl, line);
 	if (!waits || line.p[0] == '/' || line.p[0] == '!')
 		echo_text(t, line);
 	if (line.len > 1 && line.p[0] == '!')
@@ -145,6 +147,7 @@ static void steer(struct ar_term *t)
 	if (!t->chat->running.len || ar_edit_is_empty(&t->edit))
 		return;
 	ar_edit_enter(&t->edit, &text);
+	ar_history_add(t->chat->ctl, ar_buf_str(&text));
 	if (ar_chat_steer_text(t->chat, ar_buf_str(&text))) {
 		echo_text(t, ar_buf_str(&text));
 		ar_term_printf(t, AR_STYLE_DIM, "  given to the running turn");
@@ -274,7 +277,8 @@ static void on_key(struct ar_term *t, const struct ar_key *key)
 		t->is_away = !key->value;
 		return;
 	}
-	if (!rewind_key(t, key) && !ar_term_menu_key(t, key) && !ar_term_ask_key(t, key) && !own_key(t, key))
+	if (!rewind_key(t, key) && !ar_term_pick_key(t, key) && !ar_term_menu_key(t, key) &&
+	    !ar_term_ask_key(t, key) && !own_key(t, key))
 		(void)ar_edit_key(&t->edit, key);
 	ar_term_menu_update(t);
 }

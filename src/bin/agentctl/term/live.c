@@ -213,6 +213,8 @@ void ar_term_compose(struct ar_term *t)
 	if (t->is_rewinding)
 		ar_buf_addz(&rest,
 			    "  Take back the last turn: 1 conversation · 2 files · 3 both · Esc nothing\n");
+	else if (t->pick.is_open)
+		ar_term_pick_rows(t, &rest);
 	else if (t->chat->question_count)
 		ar_term_ask_rows(t, &rest);
 	add_rule(t, &rest);

@@ -351,6 +351,7 @@ bool ar_term_rest(struct ar_term *t, int *ret_fd)
 	ar_term_ask(t);
 	t->is_touched = now < ar_tty_frame_time(&t->screen); /* then the rest is the timer's */
 	if (!t->is_touched) {
+		ar_term_pick_preview(t);
 		ar_term_compose(t);
 		if (ar_tty_is_due(&t->screen) && !is_resized(t))
 			draw(t);
@@ -378,6 +379,20 @@ void ar_term_seize(struct ar_term *t)
 	t->screen.is_stale = true;
 }
 
+void ar_term_forget(struct ar_term *t)
+{
+	ar_term_settle(t);
+	for (size_t i = 0; i < AR_TERM_CALLS; i++)
+		t->calls[i].is_running = false;
+	for (size_t i = 0; i < AR_TERM_BESIDE; i++)
+		t->beside[i].kind = NULL;
+	t->queued_count = 0;
+	t->tokens = t->window = 0;
+	t->is_compacting = false;
+	ar_buf_clear(&t->plan);
+	ar_buf_clear(&t->ask.id);
+}
+
 /* The title of the window, where the terminal shows one. */
 static void set_title(const struct ar_term *t)
 {
@@ -403,6 +418,7 @@ struct ar_term *ar_term_begin(struct ar_chat *chat)
 	ar_place_read(&t->folder, &t->branch);
 	fflush(c->out.file);
 	fflush(c->err.file);
+	ar_history_load(c, &t->edit);
 	ar_raw_enter();
 	set_title(t);
 	begin_wait(t);
@@ -417,9 +433,10 @@ struct ar_term *ar_term_begin(struct ar_chat *chat)
 
 static void fini_parts(struct ar_term *t)
 {
-	struct ar_buf *const bufs[] = { &t->thought, &t->line,	      &t->output,     &t->folder,
-					&t->branch,  &t->reads.names, &t->menu.items, &t->menu.closed_for,
-					&t->ask.id,  &t->ask.field,   &t->mode,	      &t->plan };
+	struct ar_buf *const bufs[] = { &t->thought,	 &t->line,	  &t->output,	  &t->folder,
+					&t->branch,	 &t->reads.names, &t->menu.items, &t->menu.closed_for,
+					&t->ask.id,	 &t->ask.field,	  &t->mode,	  &t->plan,
+					&t->pick.preview };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(bufs); i++)
 		ar_buf_fini(bufs[i]);

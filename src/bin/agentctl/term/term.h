@@ -2,7 +2,8 @@
  * term.c waits, draws and takes what the rest of agentctl prints; raw.c is the mode of the terminal;
  * live.c composes the region at the bottom; cards.c shows events, subject.c what a call is about, words.c
  * JSON in words, beside.c what goes on beside the turn; ask.c has the questions; input.c the keys; menu.c
- * completion, files.c the names for it; place.c the folder and its branch. One thread of execution. */
+ * completion, files.c the names for it; pick.c chooses a session, history.c keeps what was entered;
+ * place.c the folder and its branch. One thread of execution. */
 #ifndef AR_CTL_TERM_H
 #define AR_CTL_TERM_H
 
@@ -14,6 +15,7 @@
 #define AR_TERM_CALLS 16 /* that run at once and are remembered */
 #define AR_TERM_QUEUED 16 /* texts from here that wait and can be taken back */
 #define AR_TERM_BESIDE 16 /* processes, agents and tasks that are remembered */
+#define AR_TERM_PICK 200 /* sessions to choose from, the newest */
 #define AR_TERM_MENU 6 /* entries of a menu that are shown */
 #define AR_TERM_CHOICES 9 /* of a question: one digit each */
 
@@ -46,6 +48,21 @@ struct ar_term_menu {
 	int count, chosen;
 	bool is_open;
 	struct ar_buf closed_for; /* the word that it was closed at */
+};
+
+struct ar_term_session {
+	struct ar_str id, title, status;
+	ar_usec updated;
+	int64_t turns;
+};
+
+/* A list of sessions; what is typed filters it. */
+struct ar_term_pick {
+	bool is_open;
+	struct ar_term_session sessions[AR_TERM_PICK];
+	size_t count, chosen; /* chosen: among those that match */
+	struct ar_str previewed; /* session that the preview is of */
+	struct ar_buf preview;
 };
 
 struct ar_term_choice {
@@ -85,6 +102,7 @@ struct ar_term {
 	size_t queued_count;
 	struct ar_term_menu menu;
 	struct ar_term_ask ask;
+	struct ar_term_pick pick;
 	struct ar_buf folder, branch;
 	struct ar_buf mode; /* of permission, that the last turn had */
 	bool is_compacting; /* a summary of the conversation is being written */
@@ -120,6 +138,9 @@ ar_usec ar_term_now(void);
 /* The terminal as it was before, for another program; and back. */
 void ar_term_release(struct ar_term *t);
 void ar_term_seize(struct ar_term *t);
+
+/* Forgets what was of a session that is left. */
+void ar_term_forget(struct ar_term *t);
 
 /* Tells a person who looks elsewhere. */
 void ar_term_bell(struct ar_term *t);
@@ -228,6 +249,18 @@ void ar_term_suspend(struct ar_term *t);
 void ar_term_menu_update(struct ar_term *t);
 void ar_term_menu_rows(struct ar_term *t, struct ar_buf *rows);
 bool ar_term_menu_key(struct ar_term *t, const struct ar_key *key);
+
+/* ---- pick.c ---- */
+
+void ar_term_pick(struct ar_term *t); /* opens the list; says so if there is nothing to choose */
+void ar_term_pick_preview(struct ar_term *t); /* reads what the chosen one needs */
+void ar_term_pick_rows(struct ar_term *t, struct ar_buf *rows);
+bool ar_term_pick_key(struct ar_term *t, const struct ar_key *key);
+
+/* ---- history.c: texts that were entered, in a file that only the user can read ---- */
+
+void ar_history_load(struct ar_ctl *c, struct ar_edit *e);
+void ar_history_add(struct ar_ctl *c, struct ar_str text); /* not one that begins with a blank */
 
 /* ---- files.c ---- */
 
