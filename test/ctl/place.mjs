@@ -77,7 +77,7 @@ export class Place {
 	}
 	start(...args) {
 		const last = typeof args.at(-1) === "object" ? args.pop() : {};
-		return new Running(join(bin, "agentctl"), args, { cwd: this.cwd, ...last, env: { ...this.env, ...last.env } });
+		return new Running(join(bin, "agentctl"), args, { cwd: this.cwd, ...last, env: { AGENTD_PERMISSION_MODE: "default", ...this.env, ...last.env } }); // test/term/boundary has the mode of daemons that agentctl starts
 	}
 	/** Runs to the end: { code, out, err }. */
 	ctl(...args) { return this.start(...args).within(); }

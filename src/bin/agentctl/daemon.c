@@ -22,6 +22,7 @@
 
 #define START_USEC 5000000
 #define VERSION_MS 2000
+#define SANDBOX_MS 5000
 #define CHECK_MS 70000 /* every reference to a secret may be asked for */
 #define SAID_MAX 65536
 #define POLL_MS 10
@@ -29,6 +30,7 @@
 #define LOG_TAIL ((off_t)2048) /* bytes of the log that are shown when the start fails */
 
 #define WORKSPACES_DIR "AGENTD_WORKSPACES_DIR"
+#define PERMISSION_MODE "AGENTD_PERMISSION_MODE"
 
 extern char **environ;
 
@@ -164,22 +166,37 @@ static struct ar_str folder_for_workspaces(struct ar_ctl *c, const struct ar_sta
 	return is_usable(c, path) ? path : AR_STR_NONE;
 }
 
+/* Commands in the sandbox need no question then; the daemon asks about all that it cannot confine. A settings
+ * file and a variable come first. */
+static struct ar_str permission_mode(const struct ar_start_file *last)
+{
+	return ar_str_absent(last->config) && ar_str_empty(ar_str_from(getenv(PERMISSION_MODE)))
+		       ? AR_STR("on_request")
+		       : AR_STR_NONE;
+}
+
 char **ar_daemon_environ(struct ar_ctl *c, const struct ar_start_file *last)
 {
-	struct ar_str folder = folder_for_workspaces(c, last);
+	const struct {
+		const char *name;
+		struct ar_str value; /* absent: as it is */
+	} added[] = { { WORKSPACES_DIR, folder_for_workspaces(c, last) },
+		      { PERMISSION_MODE, permission_mode(last) } };
 	size_t count = 0, n = 0;
 	char **ret;
 
 	while (environ[count])
 		count++;
-	ret = ar_arena_alloc(&c->arena, (count + 2) * sizeof(*ret));
-	for (size_t i = 0; i < count; i++) {
-		if (ar_str_absent(folder) ||
-		    !ar_str_starts(ar_str_from(environ[i]), AR_STR(WORKSPACES_DIR "=")))
-			ret[n++] = environ[i];
+	ret = ar_arena_alloc(&c->arena, (count + AR_ARRAY_LEN(added) + 1) * sizeof(*ret));
+	for (size_t i = 0; i < AR_ARRAY_LEN(added); i++) {
+		if (!ar_str_absent(added[i].value))
+			ret[n++] = (char *)(uintptr_t)ar_arena_fmt(&c->arena, "%s=%.*s", added[i].name,
+								   AR_STR_ARG(added[i].value))
+					   .p;
 	}
-	if (!ar_str_absent(folder))
-		ret[n++] = (char *)(uintptr_t)ar_arena_fmt(&c->arena, WORKSPACES_DIR "=%s", folder.p).p;
+	/* Of two with one name, the first is found: those that are set and empty come after. */
+	for (size_t i = 0; i < count; i++)
+		ret[n++] = environ[i];
 	ret[n] = NULL;
 	return ret;
 }
@@ -495,6 +512,26 @@ struct ar_str ar_daemon_check(struct ar_ctl *c, const char *program, bool *ret_i
 	status = listen_to(argv, ar_daemon_environ(c, &last), 2, CHECK_MS, &said);
 	*ret_is_good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	text = status == -1 ? AR_STR_NONE : ar_arena_str(&c->arena, ar_buf_str(&said));
+	ar_buf_fini(&said);
+	return text;
+}
+
+struct ar_str ar_daemon_sandbox(struct ar_ctl *c)
+{
+	const char *program = ar_daemon_program(c);
+	struct ar_start_file last = { 0 };
+	char *argv[] = { (char *)(uintptr_t)program, (char *)"sandbox", (char *)"--json", NULL, NULL, NULL };
+	struct ar_buf said = { 0 };
+	struct ar_str text;
+
+	if (!program || !c->data_dir)
+		return AR_STR_NONE;
+	if (ar_start_file_read(c->data_dir, &c->arena, &last, NULL) == AR_OK && !ar_str_absent(last.config)) {
+		argv[3] = (char *)"--config";
+		argv[4] = (char *)(uintptr_t)last.config.p;
+	}
+	listen_to(argv, ar_daemon_environ(c, &last), 1, SANDBOX_MS, &said);
+	text = said.len ? ar_arena_str(&c->arena, ar_buf_str(&said)) : AR_STR_NONE;
 	ar_buf_fini(&said);
 	return text;
 }

@@ -26,8 +26,9 @@ const char *ar_daemon_program(struct ar_ctl *c);
  * store stays, and both clients use it. Failure has been said on standard error. */
 AR_MUST_USE enum ar_exit ar_daemon_ensure(struct ar_ctl *c);
 
-/* The environment that a daemon of this place is started with: ours, and a folder for workspaces where
- * neither a settings file nor a variable decides about them; the daemon makes it. Kept for the invocation. */
+/* The environment that a daemon of this place is started with: ours, and where neither a settings file nor a
+ * variable decides about them, a folder for workspaces, which the daemon makes, and the permission mode
+ * on_request. Kept for the invocation. */
 char **ar_daemon_environ(struct ar_ctl *c, const struct ar_start_file *last);
 
 /* Says where the settings of this environment differ from those of the daemon that runs: it has read its own
@@ -46,5 +47,9 @@ struct ar_str ar_daemon_version(struct ar_ctl *c, const char *program);
 /* What `agentd check --secrets` says about the settings that a daemon would start with here, as it writes it
  * to standard error; absent when it cannot be asked. *ret_is_good: agentd would start. */
 struct ar_str ar_daemon_check(struct ar_ctl *c, const char *program, bool *ret_is_good);
+
+/* What `agentd sandbox --json` finds out with the settings that a daemon would start with here; absent when
+ * it cannot be asked. */
+struct ar_str ar_daemon_sandbox(struct ar_ctl *c);
 
 #endif

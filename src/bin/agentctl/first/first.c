@@ -2,6 +2,7 @@
  * the next daemon once the model has been tried. */
 #include "first/first.h"
 #include "daemon.h"
+#include "first/boundary.h"
 #include "first/kept.h"
 #include "first/trial.h"
 #include "model.h"
@@ -142,6 +143,10 @@ static enum ar_exit work_here(struct ar_ctl *c, const struct ar_ctl_args *a AR_U
 {
 	enum ar_exit exit = needs_model(c) ? choose(c) : AR_EXIT_OK;
 
+	if (exit == AR_EXIT_OK)
+		exit = ar_daemon_ensure(c);
+	if (exit == AR_EXIT_OK)
+		ar_boundary_print(c);
 	return exit == AR_EXIT_OK ? ar_cmd_chat.run(c, &(struct ar_ctl_args){ 0 }) : exit;
 }
 
