@@ -35,11 +35,6 @@ AR_MUST_USE enum ar_status ar_env_fill(const struct ar_env_options *o, struct ar
 /* Sets or replaces NAME=value; false: there is no room. */
 AR_MUST_USE bool ar_env_put(struct ar_env_vector *v, struct ar_str entry);
 
-bool ar_env_is_name(struct ar_str name);
-
-/* Whether a request may set a variable of this name. */
-bool ar_env_may_be_requested(struct ar_str name);
-
 struct ar_str ar_env_json(const struct ar_env_vector *v); /* as an object, in the vector's arena */
 
 AR_END_DECLS

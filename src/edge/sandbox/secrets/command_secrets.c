@@ -4,6 +4,7 @@
 #include "buf.h"
 #include "hash.h"
 #include "init_wire.h"
+#include "text/env_name.h"
 
 #include <string.h>
 
