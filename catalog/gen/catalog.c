@@ -1221,6 +1221,16 @@ static const struct ar_field_desc ar_shape_rollback_effect_fields[] = {
 };
 const struct ar_struct_desc ar_shape_rollback_effect_desc = { ar_shape_rollback_effect_fields, 4, sizeof(struct ar_shape_rollback_effect), NULL, 0, true, offsetof(struct ar_shape_rollback_effect, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_workspace_variable_fields[] = {
+	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_workspace_variable, name), NULL, { 0, false },
+	  "Its name: letters, digits and _, no digit first.", NULL },
+	{ "value", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_workspace_variable, value), NULL, { 0, false },
+	  "Its value; without it, secret.", NULL },
+	{ "secret", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_workspace_variable, secret), NULL, { 0, false },
+	  "Name of an entry of command_secrets instead of a value: the variable has the path of its file, or its placeholder.", NULL },
+};
+const struct ar_struct_desc ar_shape_workspace_variable_desc = { ar_shape_workspace_variable_fields, 3, sizeof(struct ar_shape_workspace_variable), NULL, 0, true, offsetof(struct ar_shape_workspace_variable, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
 	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_workspace_record, workspace_id), NULL, { 0, false },
 	  "The workspace.", NULL },
@@ -1260,8 +1270,12 @@ static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
 	  "In lists: newest fact of its log that this shows.", NULL },
 	{ "pool", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_workspace_record, pool), NULL, { 0, false },
 	  "Pool whose workers have the folder; absent: none.", NULL },
+	{ "environment", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_workspace_record, environment), NULL, { 0, false },
+	  "Variables of commands and MCP servers of new sessions in it.", &ar_shape_workspace_variable_desc },
+	{ "allowedProfiles", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_workspace_record, allowed_profiles), NULL, { 0, false },
+	  "Sandbox profiles that calls of new sessions in it may have; absent: those of the settings.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 19, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 21, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_workspace_binding, workspace_id), NULL, { 0, false },
@@ -1282,8 +1296,12 @@ static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	  "Pool whose workers have the folder; absent: none.", NULL },
 	{ "serversDigest", AR_F_STRING, false, false, false, 0, 71, offsetof(struct ar_shape_workspace_binding, servers_digest), NULL, { 0, false },
 	  "Digest of .mcp.json as it was trusted; absent: its servers are not started.", NULL },
+	{ "environment", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_workspace_binding, environment), NULL, { 0, false },
+	  "Variables of its commands, as the workspace had them when the session was created.", &ar_shape_workspace_variable_desc },
+	{ "allowedProfiles", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_workspace_binding, allowed_profiles), NULL, { 0, false },
+	  "Sandbox profiles that its calls may have, as the workspace had them then; absent: those of the settings.", NULL },
 };
-const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 9, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_binding_desc = { ar_shape_workspace_binding_fields, 11, sizeof(struct ar_shape_workspace_binding), NULL, 0, true, offsetof(struct ar_shape_workspace_binding, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_instructions_fields[] = {
 	{ "ref", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_workspace_instructions, ref), NULL, { 0, false },
@@ -6822,6 +6840,10 @@ static const struct ar_field_desc ar_cmd_create_workspace_in_fields[] = {
 	  "Makes a repeat safe.", NULL },
 	{ "pool", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_create_workspace_in, pool), NULL, { 0, false },
 	  "Workers with this value of the label pool, which share their files: each call goes to one that is connected. Not together with worker or root.", NULL },
+	{ "environment", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_create_workspace_in, environment), NULL, { 0, false },
+	  "Variables of commands and MCP servers of sessions in it; at most 64, 8 KiB together.", &ar_shape_workspace_variable_desc },
+	{ "allowedProfiles", AR_F_TEXTS, false, false, false, 0, 1024, offsetof(struct ar_cmd_create_workspace_in, allowed_profiles), NULL, { 0, false },
+	  "Sandbox profiles that calls of sessions in it may have; without it, those of the settings.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_create_workspace_out_fields[] = {
@@ -6872,6 +6894,10 @@ static const struct ar_field_desc ar_cmd_update_workspace_in_fields[] = {
 	  "With trust: itemsDigest of what was looked at; if the items have changed since, the change is refused.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_update_workspace_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
+	{ "environment", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_update_workspace_in, environment), NULL, { 0, false },
+	  "All variables of new sessions in it, instead of those that it has; an empty list removes them.", &ar_shape_workspace_variable_desc },
+	{ "allowedProfiles", AR_F_TEXTS, false, false, false, 0, 1024, offsetof(struct ar_cmd_update_workspace_in, allowed_profiles), NULL, { 0, false },
+	  "Sandbox profiles that calls of new sessions in it may have; an empty list: those of the settings.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_update_workspace_out_fields[] = {
@@ -8829,7 +8855,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  NULL, 0, 200, "/v1/artifacts/{artifactId}", "extension (artifact.changed is read per event)" },
 	[AR_CMD_CREATE_WORKSPACE] = { AR_CMD_CREATE_WORKSPACE, "create_workspace",
 	  "Create a workspace: a folder of the caller, or one that the runtime makes. The same folder is the same workspace.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_create_workspace_in_fields, 6, sizeof(struct ar_cmd_create_workspace_in), NULL, 0, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_workspace_in_fields, 8, sizeof(struct ar_cmd_create_workspace_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_create_workspace_out_fields, 2, sizeof(struct ar_cmd_create_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
@@ -8852,8 +8878,8 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND }, 1,
 	  NULL, 0, 200, "/v1/workspaces/{workspaceId}", "extension (workspaceId without a verb)" },
 	[AR_CMD_UPDATE_WORKSPACE] = { AR_CMD_UPDATE_WORKSPACE, "update_workspace",
-	  "Rename a workspace, trust what its files bring or no longer trust it, or change what new sessions share with it.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_update_workspace_in_fields, 7, sizeof(struct ar_cmd_update_workspace_in), NULL, 0, false, 0, 0 },
+	  "Rename a workspace, trust what its files bring or no longer trust it, or change what new sessions share with it, their environment and sandbox profiles.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_update_workspace_in_fields, 9, sizeof(struct ar_cmd_update_workspace_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_update_workspace_out_fields, 1, sizeof(struct ar_cmd_update_workspace_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_WORKSPACE, 1, { offsetof(struct ar_cmd_update_workspace_in, workspace_id) }, AR_ERR_WORKSPACE_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_update_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,

@@ -2834,6 +2834,18 @@ struct ar_shape_rollback_effect_list {
 	size_t count;
 };
 
+struct ar_shape_workspace_variable { /* workspace_variable */
+	struct ar_str name; /* string */
+	struct ar_str value; /* string? */
+	struct ar_str secret; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_workspace_variable_list {
+	const struct ar_shape_workspace_variable *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_workspace_record { /* workspace_record */
 	struct ar_str workspace_id; /* string */
 	struct ar_str tenant; /* string */
@@ -2854,6 +2866,8 @@ struct ar_shape_workspace_record { /* workspace_record */
 	ar_usec updated_at; /* time */
 	struct ar_opt_int as_of_sequence; /* int? */
 	struct ar_str pool; /* string? */
+	struct ar_shape_workspace_variable_list environment; /* array? */
+	struct ar_texts allowed_profiles; /* array? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -2872,6 +2886,8 @@ struct ar_shape_workspace_binding { /* workspace_binding */
 	struct ar_str origin; /* string? */
 	struct ar_str pool; /* string? */
 	struct ar_str servers_digest; /* string? */
+	struct ar_shape_workspace_variable_list environment; /* array? */
+	struct ar_texts allowed_profiles; /* array? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -6540,6 +6556,8 @@ struct ar_cmd_create_workspace_in { /* create_workspace, input */
 	int isolation; /* enum? */
 	struct ar_str idempotency_key; /* string? */
 	struct ar_str pool; /* string? */
+	struct ar_shape_workspace_variable_list environment; /* array? */
+	struct ar_texts allowed_profiles; /* array? */
 };
 
 struct ar_cmd_create_workspace_out { /* create_workspace, result */
@@ -6574,6 +6592,8 @@ struct ar_cmd_update_workspace_in { /* update_workspace, input */
 	int isolation; /* enum? */
 	struct ar_str items_digest; /* string? */
 	struct ar_str idempotency_key; /* string? */
+	struct ar_shape_workspace_variable_list environment; /* array? */
+	struct ar_texts allowed_profiles; /* array? */
 };
 
 struct ar_cmd_update_workspace_out { /* update_workspace, result */
@@ -7120,6 +7140,7 @@ extern const struct ar_struct_desc ar_shape_channel_peer_desc;
 extern const struct ar_struct_desc ar_shape_rollback_target_desc;
 extern const struct ar_struct_desc ar_shape_asker_desc;
 extern const struct ar_struct_desc ar_shape_rollback_effect_desc;
+extern const struct ar_struct_desc ar_shape_workspace_variable_desc;
 extern const struct ar_struct_desc ar_shape_workspace_record_desc;
 extern const struct ar_struct_desc ar_shape_workspace_binding_desc;
 extern const struct ar_struct_desc ar_shape_workspace_instructions_desc;

@@ -81,16 +81,19 @@ static enum ar_status read_secrets(const struct reading *r, const struct ar_conf
 				   struct ar_policy *policy)
 {
 	struct ar_audience *all = ar_arena_alloc(r->arena, (c->command_secrets_count + 1) * sizeof(*all));
+	struct ar_str *names = ar_arena_alloc(r->arena, (c->command_secrets_count + 1) * sizeof(*names));
 	enum ar_status rc = AR_OK;
 
 	for (size_t i = 0; rc == AR_OK && i < c->command_secrets_count; i++) {
 		const struct ar_config_command_secrets *s = &c->command_secrets[i];
 
+		names[i] = ar_arena_str(r->arena, ar_str_from(s->name));
 		rc = read_one(r, (struct entry){ "command_secrets", s->name, &s->tenants, s->workspace },
 			      &all[i]);
 	}
 	policy->secrets = all;
 	policy->secret_count = c->command_secrets_count;
+	policy->secret_names = (struct ar_texts){ names, c->command_secrets_count };
 	return rc;
 }
 

@@ -15,6 +15,11 @@
 #include "sandbox.h"
 #include "status.h"
 
+/* A variable that has what stands for a secret of the settings: the path of its file, or its placeholder. */
+struct ar_process_secret {
+	struct ar_str variable, secret;
+};
+
 struct ar_process_spec {
 	const struct ar_str *argv; /* [0]: a path, or a name for the PATH inside */
 	size_t argc;
@@ -34,6 +39,9 @@ struct ar_process_spec {
 	/* Of a tenant that variables of the host are not for: it gets none of them */
 	bool is_apart;
 	uint64_t withheld; /* secrets of the settings that are not for it, a bit for each by its place */
+	/* Further names for secrets that it gets; one that it does not get leaves its variable unset */
+	const struct ar_process_secret *secrets;
+	size_t secret_count;
 	struct ar_str command; /* for people: what the model wrote; secrets are masked by the owner */
 	struct ar_str justification; /* may be absent */
 };

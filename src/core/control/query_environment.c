@@ -133,7 +133,7 @@ static struct ar_texts open_actions(struct ar_call *c, const struct ar_session *
 static void answer(struct ar_call *c, const struct ar_session *s, const struct ar_turn *turn)
 {
 	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
-	enum ar_sandbox_profile profile = ar_profile_of_turn(policy, ar_turn_options(turn));
+	enum ar_sandbox_profile profile = ar_profile_of_turn(s, policy, ar_turn_options(turn));
 	struct ar_str workspace = ar_session_folder(s, policy);
 	const struct machine machine = machine_of(c, s, policy);
 	const struct ar_shape_sandbox_state own = in_force(&machine, profile);

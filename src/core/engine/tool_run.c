@@ -12,6 +12,7 @@
 #include "process/record.h"
 #include "request/delivery.h"
 #include "worker/worker_watch.h"
+#include "workspace/environment.h"
 
 #include <string.h>
 
@@ -281,9 +282,15 @@ static void on_process(struct ar_tool_call *c, const struct ar_process_spec *wan
 {
 	struct ar_live_call *r = AR_CONTAINER_OF(c, struct ar_live_call, call);
 	struct ar_process_spec spec = *wanted;
+	struct ar_texts variables;
+	struct ar_arena a = { 0 };
 
 	if (r->live->engine->is_stopping || r->is_cancelled || r->is_late)
 		return;
+	variables = ar_environment_texts(ar_session_environment(&r->live->state), false, &a);
+	spec.env = variables.at;
+	spec.env_count = variables.count;
+	spec.secrets = ar_session_secret_variables(&r->live->state, &a, &spec.secret_count);
 	spec.session_id = c->session_id;
 	spec.call_id = c->tool_call_id;
 	spec.workspace = c->workspace;
@@ -292,6 +299,7 @@ static void on_process(struct ar_tool_call *c, const struct ar_process_spec *wan
 	spec.withheld = ar_session_withheld(&r->live->state, r->live->engine->o.policy);
 	r->is_without_host = !r->live->engine->o.processes;
 	ar_process_launch(r->live, r->id, &spec);
+	ar_arena_fini(&a);
 }
 
 static void on_process_act(struct ar_tool_call *c, const struct ar_tool_act *asked)

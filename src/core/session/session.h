@@ -163,6 +163,7 @@ struct ar_policy {
 		folders; /* real path of workspaces.dir; absent: child agents have no folders of their own */
 	bool starts_servers; /* MCP servers that trusted workspaces name can be started */
 	bool has_standard_prompt; /* in the place of system_prompt (context/system.c) */
+	struct ar_texts secret_names; /* of `secrets`, in their order */
 };
 
 struct ar_content {

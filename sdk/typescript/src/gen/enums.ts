@@ -699,6 +699,17 @@ export interface TaskSummary {
   [extra: string]: unknown;
 }
 
+/** A variable of the environment of a workspace. */
+export interface WorkspaceVariable {
+  /** Its name: letters, digits and _, no digit first. */
+  name: string;
+  /** Its value; without it, secret. */
+  value?: string;
+  /** Name of an entry of command_secrets instead of a value: the variable has the path of its file, or its placeholder. */
+  secret?: string;
+  [extra: string]: unknown;
+}
+
 /** What a session has of its workspace. */
 export interface WorkspaceBinding {
   /** The workspace. */
@@ -719,6 +730,10 @@ export interface WorkspaceBinding {
   pool?: string;
   /** Digest of .mcp.json as it was trusted; absent: its servers are not started. */
   serversDigest?: string;
+  /** Variables of its commands, as the workspace had them when the session was created. */
+  environment?: WorkspaceVariable[];
+  /** Sandbox profiles that its calls may have, as the workspace had them then; absent: those of the settings. */
+  allowedProfiles?: string[];
   [extra: string]: unknown;
 }
 
@@ -1182,6 +1197,10 @@ export interface WorkspaceRecord {
   asOfSequence?: number;
   /** Pool whose workers have the folder; absent: none. */
   pool?: string;
+  /** Variables of commands and MCP servers of new sessions in it. */
+  environment?: WorkspaceVariable[];
+  /** Sandbox profiles that calls of new sessions in it may have; absent: those of the settings. */
+  allowedProfiles?: string[];
   [extra: string]: unknown;
 }
 

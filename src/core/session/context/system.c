@@ -39,7 +39,7 @@ static void add_workspace(const struct ar_decision *d, const struct ar_turn *tur
 			  struct ar_buf *out)
 {
 	const struct ar_policy *policy = d->input->policy;
-	enum ar_sandbox_profile profile = ar_profile_of_turn(policy, ar_turn_options(turn));
+	enum ar_sandbox_profile profile = ar_profile_of_turn(d->session, policy, ar_turn_options(turn));
 	struct ar_jw w = ar_jw(out);
 
 	ar_buf_addz(out, "\nWorkspace: ");

@@ -65,8 +65,9 @@ static void write_sandbox(struct document *doc, const struct ar_turn *turn, cons
 {
 	const struct ar_policy *policy = doc->d->input->policy;
 	bool is_settled = call && call->profile.set;
-	enum ar_sandbox_profile profile = is_settled ? (enum ar_sandbox_profile)call->profile.v
-						     : ar_profile_of_turn(policy, ar_turn_options(turn));
+	enum ar_sandbox_profile profile =
+		is_settled ? (enum ar_sandbox_profile)call->profile.v
+			   : ar_profile_of_turn(doc->d->session, policy, ar_turn_options(turn));
 	const struct ar_sandbox_host *host = ar_session_sandbox(doc->d->session, policy);
 	bool is_known, is_far = !ar_str_absent(ar_session_worker(doc->d->session));
 	bool is_available = is_far ? ar_worker_standing(doc->d, profile, &is_known).is_available

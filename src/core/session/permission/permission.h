@@ -191,6 +191,8 @@ struct ar_settled_profile {
 	enum ar_sandbox_profile turn; /* that the turn has without asking */
 	bool is_escalation;
 	bool is_forbidden; /* no boundary at all, which the host does not allow */
+	bool is_outside; /* the workspace does not allow it */
+	struct ar_texts allowed; /* what it does allow; none: what the settings do */
 	bool is_available;
 	struct ar_str reason, remedy; /* not available: why, and what to do */
 	struct ar_str justification;
@@ -198,9 +200,14 @@ struct ar_settled_profile {
 struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct ar_turn *turn,
 					    const struct ar_act *act);
 
-/* The profile of a turn with these options, before any of its calls asks for more. */
-enum ar_sandbox_profile ar_profile_of_turn(const struct ar_policy *policy,
+/* The profile of a turn with these options, before any of its calls asks for more: no more than the host and
+ * the workspace of the session allow. */
+enum ar_sandbox_profile ar_profile_of_turn(const struct ar_session *s, const struct ar_policy *policy,
 					   const struct ar_shape_turn_options *options);
+
+/* The profile of MCP servers of the session's workspace; false: it allows none that they may have. */
+AR_MUST_USE bool ar_profile_of_servers(const struct ar_session *s, const struct ar_policy *policy,
+				       enum ar_sandbox_profile *ret);
 
 /* What it says about the network: restricted, rules or enabled. */
 const char *ar_profile_network(enum ar_sandbox_profile profile);
@@ -208,7 +215,12 @@ const char *ar_profile_network(enum ar_sandbox_profile profile);
 /* Whether it is a real boundary: with it modes let more run. */
 bool ar_profile_confines(const struct ar_settled_profile *p);
 
-/* Refuses options.sandbox that names a looser profile than the host lets turns have. */
+/* Why a profile is refused that the workspace does not allow. */
+struct ar_str ar_profile_outside(struct ar_arena *a, enum ar_sandbox_profile profile,
+				 struct ar_texts allowed);
+
+/* Refuses options.sandbox that names a looser profile than the host lets turns have, or one that the
+ * workspace does not allow. */
 enum ar_status ar_profile_check(const struct ar_decision *d, const struct ar_shape_turn_options *options,
 				struct ar_error *err);
 

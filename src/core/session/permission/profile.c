@@ -32,9 +32,38 @@ static struct ar_str member(struct ar_json_parser *parser, struct ar_str json, c
 	return text;
 }
 
+/* ---- those that the workspace allows ---- */
+
+static struct ar_texts allowed_in(const struct ar_session *s)
+{
+	return s->bound ? s->bound->allowed_profiles : (struct ar_texts){ 0 };
+}
+
+static bool is_allowed(struct ar_texts allowed, enum ar_sandbox_profile profile)
+{
+	return allowed.count == 0 || ar_texts_have(allowed, ar_str_from(ar_sandbox_name(profile)));
+}
+
+/* The profile itself, or the most that is allowed of what gives no more than it. The profile itself, too, if
+ * all that are allowed give more: then it is refused, and nothing looser takes its place. */
+static enum ar_sandbox_profile narrowed(struct ar_texts allowed, enum ar_sandbox_profile profile)
+{
+	enum ar_sandbox_profile best = 0;
+
+	if (is_allowed(allowed, profile))
+		return profile;
+	for (size_t i = 0; i < allowed.count; i++) {
+		enum ar_sandbox_profile p = ar_sandbox_find(allowed.at[i]);
+
+		if (ranks[p] <= ranks[profile] && ranks[p] > ranks[best])
+			best = p;
+	}
+	return best ? best : profile;
+}
+
 /* A looser one than the host's counts only where turns may loosen. */
-enum ar_sandbox_profile ar_profile_of_turn(const struct ar_policy *policy,
-					   const struct ar_shape_turn_options *options)
+static enum ar_sandbox_profile named_by_turn(const struct ar_policy *policy,
+					     const struct ar_shape_turn_options *options)
 {
 	enum ar_sandbox_profile host = host_profile(policy),
 				named = (enum ar_sandbox_profile)options->sandbox;
@@ -45,6 +74,23 @@ enum ar_sandbox_profile ar_profile_of_turn(const struct ar_policy *policy,
 	if (!named || (ranks[named] > ranks[host] && !policy->may_loosen))
 		return host;
 	return named;
+}
+
+enum ar_sandbox_profile ar_profile_of_turn(const struct ar_session *s, const struct ar_policy *policy,
+					   const struct ar_shape_turn_options *options)
+{
+	return narrowed(allowed_in(s), named_by_turn(policy, options));
+}
+
+bool ar_profile_of_servers(const struct ar_session *s, const struct ar_policy *policy,
+			   enum ar_sandbox_profile *ret)
+{
+	enum ar_sandbox_profile host = host_profile(policy);
+
+	if (host == AR_SANDBOX_DANGER_FULL_ACCESS)
+		host = AR_SANDBOX_WORKSPACE_WRITE; /* nobody is asked about what they do */
+	*ret = narrowed(allowed_in(s), host);
+	return is_allowed(allowed_in(s), *ret);
 }
 
 const char *ar_profile_network(enum ar_sandbox_profile profile)
@@ -96,7 +142,7 @@ struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct 
 
 	if (!act->tool || !act->tool->is_confined)
 		return p;
-	p.turn = ar_profile_of_turn(d->input->policy, ar_turn_options(turn));
+	p.turn = ar_profile_of_turn(d->session, d->input->policy, ar_turn_options(turn));
 	if (settle_by_process(d, act, &p))
 		return p;
 	asked = ar_sandbox_find(member(d->json, act->args, "sandbox"));
@@ -106,6 +152,10 @@ struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct 
 	p.is_forbidden =
 		p.profile == AR_SANDBOX_DANGER_FULL_ACCESS &&
 		(!d->input->policy->allow_danger || ar_session_is_apart(d->session, d->input->policy));
+	p.allowed = allowed_in(d->session);
+	/* What only reads gets no more than that without asking, whatever they are. */
+	p.is_outside = !is_allowed(p.allowed, p.profile) &&
+		       (asked || !act->tool->is_read_only || p.profile != AR_SANDBOX_READ_ONLY);
 	settle_standing(d, &p);
 	return p;
 }
@@ -115,12 +165,52 @@ bool ar_profile_confines(const struct ar_settled_profile *p)
 	return p->profile && p->is_available && p->profile != AR_SANDBOX_DANGER_FULL_ACCESS;
 }
 
+struct ar_str ar_profile_outside(struct ar_arena *a, enum ar_sandbox_profile profile, struct ar_texts allowed)
+{
+	struct ar_buf list = { 0 };
+	struct ar_str text;
+
+	for (size_t i = 0; i < allowed.count; i++)
+		ar_buf_addf(&list, "%s%.*s", i > 0 ? ", " : "", AR_STR_ARG(allowed.at[i]));
+	text = ar_arena_fmt(a, "sandbox %s is not allowed in this workspace, which allows %.*s",
+			    ar_sandbox_name(profile), AR_STR_ARG(ar_buf_str(&list)));
+	ar_buf_fini(&list);
+	return text;
+}
+
+/* A new session has none of its own yet: it is the workspace that it is to be bound to. */
+static struct ar_texts allowed_for(const struct ar_decision *d)
+{
+	const struct ar_shape_workspace_record *w = ar_decide_workspace(d);
+
+	if (d->session->head > 0 || !w)
+		return allowed_in(d->session);
+	return w->allowed_profiles;
+}
+
+static enum ar_status check_allowed(const struct ar_decision *d, const struct ar_shape_turn_options *options,
+				    struct ar_error *err)
+{
+	struct ar_texts allowed = allowed_for(d);
+	enum ar_sandbox_profile named = (enum ar_sandbox_profile)options->sandbox,
+				wanted = named_by_turn(d->input->policy, options);
+
+	if (!named && options->network == AR_TURN_OPTIONS_NETWORK_DENIED)
+		named = narrowed(allowed, wanted);
+	if (!named || is_allowed(allowed, named))
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_POLICY_DENIED, "%.*s",
+			 AR_STR_ARG(ar_profile_outside(d->arena, named, allowed)));
+}
+
 enum ar_status ar_profile_check(const struct ar_decision *d, const struct ar_shape_turn_options *options,
 				struct ar_error *err)
 {
 	enum ar_sandbox_profile profile = (enum ar_sandbox_profile)options->sandbox,
 				host = host_profile(d->input->policy);
 
+	if (check_allowed(d, options, err) != AR_OK)
+		return AR_E_REFUSED;
 	if (!profile)
 		return AR_OK;
 	if (options->network == AR_TURN_OPTIONS_NETWORK_DENIED &&

@@ -74,6 +74,9 @@ static void raise_profile(const struct ar_evaluation *b, struct ar_judgement *j)
 	if (p->is_forbidden) {
 		set_verdict(j, AR_DENY, SOURCE(HOST_POLICY),
 			    AR_STR("sandbox danger_full_access is not allowed here (sandbox.allow_danger)"));
+	} else if (p->is_outside) {
+		set_verdict(j, AR_DENY, SOURCE(HOST_POLICY),
+			    ar_profile_outside(b->d->arena, p->profile, p->allowed));
 	} else if (!p->is_available) {
 		set_verdict(j, AR_UNAVAILABLE, SOURCE(SANDBOX_OVERRIDE),
 			    ar_arena_fmt(b->d->arena, "sandbox %s cannot be enforced here: %.*s",

@@ -33,7 +33,7 @@ static struct ar_shape_environment_sandbox sandbox_of(const struct ar_sandbox_ho
 struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *turn)
 {
 	const struct ar_policy *policy = d->input->policy;
-	enum ar_sandbox_profile profile = ar_profile_of_turn(policy, ar_turn_options(turn));
+	enum ar_sandbox_profile profile = ar_profile_of_turn(d->session, policy, ar_turn_options(turn));
 	const struct ar_shape_environment_sandbox sandbox =
 		ar_str_absent(ar_session_worker(d->session))
 			? sandbox_of(ar_session_sandbox(d->session, policy), profile)

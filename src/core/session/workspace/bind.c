@@ -79,7 +79,9 @@ void ar_decide_bind(struct ar_decision *d)
 						       .pool = record->pool,
 						       .trusted = { is_trusted, is_trusted },
 						       .servers_digest = is_trusted ? record->servers_digest
-										    : AR_STR_NONE };
+										    : AR_STR_NONE,
+						       .environment = record->environment,
+						       .allowed_profiles = record->allowed_profiles };
 	if (isolation_of(d) != AR_WORKSPACE_ISOLATION_SHARED) {
 		binding.isolation = isolation_of(d);
 		binding.folder = d->input->command.own_folder;

@@ -1,7 +1,8 @@
-/* A workspace is created, renamed, trusted, archived: commands to its own log. Its folder is not looked at.
+/* A workspace is created, changed, trusted, archived: commands to its own log. Its folder is not looked at.
  * Pure. */
 #include "decide.h"
 #include "tenant.h"
+#include "workspace/environment.h"
 #include "workspace/workspace.h"
 
 #include <string.h>
@@ -51,12 +52,13 @@ static struct ar_str caller_of(const struct ar_decision *d)
 	return ar_str_absent(d->input->person) ? d->input->account : d->input->person;
 }
 
-static void emit_created(struct ar_decision *d)
+static struct ar_shape_workspace_record new_record(const struct ar_decision *d)
 {
 	const struct ar_cmd_create_workspace_in *in = d->input->command.args;
 	const struct ar_workspace_folder *folder = d->input->command.folder;
 	struct ar_str id = ar_id_root(d->arena, "ws", d->session->session_key);
-	const struct ar_shape_workspace_record record = {
+
+	return (struct ar_shape_workspace_record){
 		.workspace_id = id,
 		.tenant = ar_str_absent(d->input->tenant) ? AR_STR(AR_TENANT_LOCAL) : d->input->tenant,
 		.owner = caller_of(d),
@@ -72,17 +74,32 @@ static void emit_created(struct ar_decision *d)
 		.version = 1,
 		.created_at = d->input->now,
 		.updated_at = d->input->now,
+		.environment = ar_environment_copy(d->arena, &in->environment),
+		.allowed_profiles =
+			in->allowed_profiles.count > 0 ? in->allowed_profiles : (struct ar_texts){ 0 },
 	};
+}
 
+static void emit_created(struct ar_decision *d, const struct ar_shape_workspace_record *record)
+{
 	ar_decide_emit(d, AR_EV_SESSION_CREATED, &none,
-		       &(struct ar_ev_session_created){ .title = record.name,
-							.workspace_id = id,
+		       &(struct ar_ev_session_created){ .title = record->name,
+							.workspace_id = record->workspace_id,
 							.account_ref = d->input->account,
 							.created_at = d->input->now,
 							.tenant = ar_tenant_told(d->input->tenant),
 							.source = AR_STR(AR_SOURCE_SYSTEM) });
 	ar_decide_emit(d, AR_EV_WORKSPACE_CREATED, &none,
-		       &(struct ar_ev_workspace_created){ .workspace = &record });
+		       &(struct ar_ev_workspace_created){ .workspace = record });
+}
+
+static enum ar_status check_new(const struct ar_decision *d, const struct ar_shape_workspace_record *record,
+				struct ar_error *err)
+{
+	if (check_root(d, err) != AR_OK ||
+	    ar_environment_check(d, record, &record->environment, err) != AR_OK)
+		return AR_E_REFUSED;
+	return ar_allowed_profiles_check(&record->allowed_profiles, err);
 }
 
 static enum ar_status check_active(const struct ar_session *s, struct ar_error *err)
@@ -97,12 +114,15 @@ static enum ar_status check_active(const struct ar_session *s, struct ar_error *
 
 enum ar_status ar_decide_create_workspace(struct ar_decision *d, struct ar_error *err)
 {
+	struct ar_shape_workspace_record record;
 	bool is_new = d->session->head == 0;
 
-	if ((is_new ? check_root(d, err) : check_active(d->session, err)) != AR_OK)
+	if (is_new)
+		record = new_record(d);
+	if ((is_new ? check_new(d, &record, err) : check_active(d->session, err)) != AR_OK)
 		return AR_E_REFUSED;
 	if (is_new)
-		emit_created(d);
+		emit_created(d, &record);
 	ar_decide_reply(d, AR_CMD_CREATE_WORKSPACE,
 			&(struct ar_cmd_create_workspace_out){ .workspace = d->session->own,
 							       .created = is_new });
@@ -139,18 +159,40 @@ static enum ar_status check_trust(const struct ar_decision *d, struct ar_error *
 			 "the items of the workspace have changed since; inspect it again");
 }
 
+/* What they say counts for the commands of everybody who works there. */
+static enum ar_status check_environment(const struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
+
+	if ((in->environment.at || in->allowed_profiles.at) && !is_owners(d))
+		return ar_refuse(err, AR_ERR_POLICY_DENIED,
+				 "the owner of the workspace, or the server's own user, sets its environment "
+				 "and profiles");
+	if (ar_environment_check(d, d->session->own, &in->environment, err) != AR_OK)
+		return AR_E_REFUSED;
+	return ar_allowed_profiles_check(&in->allowed_profiles, err);
+}
+
+static bool is_anything_named(const struct ar_cmd_update_workspace_in *in)
+{
+	return !ar_str_absent(in->name) || in->trust || in->isolation || in->environment.at ||
+	       in->allowed_profiles.at;
+}
+
 static enum ar_status check_update(const struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
 
 	if (check_active(d->session, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (ar_str_absent(in->name) && !in->trust && !in->isolation)
+	if (!is_anything_named(in))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "nothing to change: pass a name, trust or isolation");
+				 "nothing to change: pass a name, trust, isolation, environment or "
+				 "allowedProfiles");
 	if (!ar_str_absent(in->name) && ar_str_empty(in->name))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "the name is empty");
-	if (check_isolation(in->isolation, ar_workspace_is_far(d->session->own), err) != AR_OK)
+	if (check_isolation(in->isolation, ar_workspace_is_far(d->session->own), err) != AR_OK ||
+	    check_environment(d, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (!in->version.set || in->version.v == d->session->own->version)
 		return check_trust(d, err);
@@ -183,25 +225,51 @@ static bool is_trust_changed(const struct ar_decision *d)
 	return in->trust && r->trust == AR_WORKSPACE_TRUST_TRUSTED;
 }
 
-enum ar_status ar_decide_update_workspace(struct ar_decision *d, struct ar_error *err)
+static bool are_profiles_equal(const struct ar_texts *a, const struct ar_texts *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		if (!ar_str_eq(a->at[i], b->at[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The members that were named and differ; true: there are any. */
+static bool change_record(const struct ar_decision *d, struct ar_shape_workspace_record *r)
 {
 	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
-	bool is_renamed, is_trust_new, is_isolation_new;
+	bool is_renamed = !ar_str_absent(in->name) && !ar_str_eq(in->name, r->name);
+	bool is_trust_new = is_trust_changed(d);
+	bool is_isolation_new = in->isolation && in->isolation != r->isolation;
+	bool is_environment_new = in->environment.at && !ar_list_equal(&ar_shape_workspace_variable_desc,
+								       &in->environment, &r->environment);
+	bool are_profiles_new =
+		in->allowed_profiles.at && !are_profiles_equal(&in->allowed_profiles, &r->allowed_profiles);
+
+	if (is_renamed)
+		r->name = in->name;
+	if (is_trust_new)
+		set_trust(d, r);
+	if (is_isolation_new)
+		r->isolation = in->isolation;
+	if (is_environment_new)
+		r->environment = ar_environment_copy(d->arena, &in->environment);
+	if (are_profiles_new)
+		r->allowed_profiles =
+			in->allowed_profiles.count > 0 ? in->allowed_profiles : (struct ar_texts){ 0 };
+	return is_renamed || is_trust_new || is_isolation_new || is_environment_new || are_profiles_new;
+}
+
+enum ar_status ar_decide_update_workspace(struct ar_decision *d, struct ar_error *err)
+{
+	struct ar_shape_workspace_record record;
 
 	if (check_update(d, err) != AR_OK)
 		return AR_E_REFUSED;
-	is_renamed = !ar_str_absent(in->name) && !ar_str_eq(in->name, d->session->own->name);
-	is_trust_new = is_trust_changed(d);
-	is_isolation_new = in->isolation && in->isolation != d->session->own->isolation;
-	if (is_renamed || is_trust_new || is_isolation_new) {
-		struct ar_shape_workspace_record record = *d->session->own;
-
-		if (is_renamed)
-			record.name = in->name;
-		if (is_trust_new)
-			set_trust(d, &record);
-		if (is_isolation_new)
-			record.isolation = in->isolation;
+	record = *d->session->own;
+	if (change_record(d, &record)) {
 		record.version++;
 		record.updated_at = d->input->now;
 		ar_decide_emit(d, AR_EV_WORKSPACE_UPDATED, &none,

@@ -3,6 +3,7 @@
 #include "decide.h"
 #include "tenant.h"
 #include "workspace/work_folder.h"
+#include "workspace/workspace.h"
 
 /* The workspace of the host belongs to AR_TENANT_LOCAL: its files, its instruction file, and the tools
  * that work in it. Another tenant is admitted only where none is configured, or where the operator
@@ -133,6 +134,20 @@ uint64_t ar_session_withheld(const struct ar_session *s, const struct ar_policy 
 			withheld |= UINT64_C(1) << i;
 	}
 	return withheld;
+}
+
+bool ar_workspace_has_secret(const struct ar_shape_workspace_record *w, const struct ar_policy *policy,
+			     struct ar_str name)
+{
+	const struct member m = { .tenant = w->tenant, .folder = w->root, .workspace = w->workspace_id };
+	bool otherwise = policy->is_workspace_shared || ar_tenant_is_local(w->tenant);
+
+	for (size_t i = 0; i < policy->secret_names.count; i++) {
+		if (ar_str_eq(policy->secret_names.at[i], name) &&
+		    is_among(&m, &policy->secrets[i], otherwise))
+			return true;
+	}
+	return false;
 }
 
 static const struct ar_audience *audience_of(const struct ar_policy *policy, const struct ar_tool *tool)

@@ -31,6 +31,10 @@ bool ar_workspace_is_awaited(const struct ar_thread *t, const struct ar_turn *tu
 enum ar_hold ar_servers_start(struct ar_decision *d, const struct ar_turn *turn,
 			      const struct ar_inspected *found);
 
+/* folder.c: whether the settings have a secret of this name for commands in the workspace. */
+bool ar_workspace_has_secret(const struct ar_shape_workspace_record *w, const struct ar_policy *policy,
+			     struct ar_str name);
+
 /* A worker, or a pool of them, has the files. */
 static inline bool ar_workspace_is_far(const struct ar_shape_workspace_record *r)
 {

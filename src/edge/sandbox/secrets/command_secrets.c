@@ -105,15 +105,29 @@ struct ar_str ar_command_secret_placeholder(struct ar_str name, struct ar_str va
 	return ar_arena_fmt(a, "art_secret_%.*s", PLACEHOLDER_CHARS, digits);
 }
 
-/* The variable under which one is found inside. */
-static struct ar_str entry_of(const struct ar_command_secret *s, struct ar_given *g, struct ar_arena *a)
+/* What stands for one inside: its placeholder, or the path of its file. */
+static struct ar_str shown_as(const struct ar_command_secret *s, struct ar_given *g, struct ar_arena *a)
 {
 	if (s->is_proxied)
-		return ar_arena_fmt(a, "%.*s=%.*s", AR_STR_ARG(s->name),
-				    AR_STR_ARG(ar_command_secret_placeholder(s->name, s->value, a)));
+		return ar_command_secret_placeholder(s->name, s->value, a);
 	g->at[g->count] = s->value;
-	return ar_arena_fmt(a, "%.*s_FILE=/proc/self/fd/%zu", AR_STR_ARG(s->name),
-			    AR_INIT_GIVEN_FD + g->count++);
+	return ar_arena_fmt(a, "/proc/self/fd/%zu", AR_INIT_GIVEN_FD + g->count++);
+}
+
+/* Under its own name, and under those that the workspace has for it. */
+static bool put_secret(struct ar_env_vector *env, const struct ar_command_secret *s,
+		       const struct ar_process_spec *spec, struct ar_str shown)
+{
+	bool is_put = ar_env_put(env, ar_arena_fmt(env->arena, "%.*s%s=%.*s", AR_STR_ARG(s->name),
+						   s->is_proxied ? "" : "_FILE", AR_STR_ARG(shown)));
+
+	for (size_t i = 0; is_put && i < spec->secret_count; i++) {
+		if (ar_str_eq(spec->secrets[i].secret, s->name))
+			is_put = ar_env_put(env, ar_arena_fmt(env->arena, "%.*s=%.*s",
+							      AR_STR_ARG(spec->secrets[i].variable),
+							      AR_STR_ARG(shown)));
+	}
+	return is_put;
 }
 
 enum ar_status ar_command_secrets_apply(const struct ar_command_secrets *s,
@@ -126,7 +140,7 @@ enum ar_status ar_command_secrets_apply(const struct ar_command_secrets *s,
 		if (spec->withheld >> i & 1 || !is_for(one, spec->command) ||
 		    (one->is_proxied && !uses_proxy))
 			continue;
-		if (!ar_env_put(env, entry_of(one, ret, env->arena)))
+		if (!put_secret(env, one, spec, shown_as(one, ret, env->arena)))
 			return ar_fail(err, AR_E_LIMIT, "more than %d environment variables",
 				       AR_PLAN_ENV_MAX);
 	}
