@@ -28,9 +28,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	struct ar_server servers[AR_SERVERS_MAX];
 	struct ar_arena arena = { 0 };
+	const struct ar_str set[] = { AR_STR("A=a value that is longer than its name"), AR_STR("S") };
 	size_t count;
-	const char *reason =
-		ar_mcp_file_read((struct ar_str){ (const char *)bytes, len }, &arena, servers, &count);
+	const char *reason = ar_mcp_file_read((struct ar_str){ (const char *)bytes, len },
+					      (struct ar_texts){ set, 2 }, &arena, servers, &count);
 
 	AR_ASSERT(count <= AR_SERVERS_MAX && (!reason || (*reason && count == 0)));
 	for (size_t i = 0; i < count; i++) {

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { newFolder, ok, submit, waitFor, world } from '../lib/runtime.mjs';
 import { validateEvent } from '../lib/schemas.mjs';
-import { factsOf, must } from '../tenant/tenants.mjs';
+import { ask, factsOf, must } from '../tenant/tenants.mjs';
 import { processesWith } from '../tool/mcp.mjs';
 
 const isRoot = process.getuid() === 0;
@@ -101,7 +102,7 @@ test('sessions of a trusted workspace get the tools, others do not; the servers 
 	const one = await turn(place, call('tea_echo', { text: 'ahoy' }));
 	assert.equal(one.result, `${mark} ahoy`);
 	assert.deepEqual(states(one.of('workspace.servers_starting')[0]), [['tea', 'starting', undefined]]);
-	assert.deepEqual(states(one.of('workspace.servers_started')[0]), [['tea', 'ready', 6]]);
+	assert.deepEqual(states(one.of('workspace.servers_started')[0]), [['tea', 'ready', 7]]);
 	assert.equal(one.of('workspace.servers_started')[0].digest, (await ok(w.rt, 'get_workspace', { workspaceId: place.workspaceId })).workspace.serversDigest);
 	const { tools } = await ok(w.rt, 'get_tool_inventory', { sessionId: one.sessionId });
 	assert.ok(JSON.stringify(tools).includes(`${place.workspaceId}/tea`), JSON.stringify(tools));
@@ -214,5 +215,89 @@ test('calls are asked for: what the server says of its tools is not believed', n
 	const { sessionId } = await must(at.rt, undefined, 'submit_turn', { createPolicy: { workspaceId }, text: call('tea_echo', { text: 'x' }) });
 	const asked = await waitFor(async () => (await ok(at.rt, 'list_actions', { sessionId })).actions[0], 'the question');
 	assert.equal(asked.actionType, 'tool_permission');
+	await at.rt.stop();
+});
+
+const variables = (all) => Object.entries(all).map(([name, value]) => ({ name, value }));
+
+test('${NAME} is a variable of the workspace, and servers get all of them; what it does not have, or is a secret, is listed and not started', needsRoots, async () => {
+	const at = await world({ config: { ...ALLOW, 'workspaces.dir': realpathSync(newFolder()), 'workspaces.servers_start_ms': 30000, command_secrets: [{ name: 'ROOM', value: 'a secret of the server' }] } });
+	const mark = newMark();
+	const root = folderWith({ spy: { ...server(mark, '${STAGE}/${STAGE:-x}'), env: { OWN: '<${STAGE}>', COLOUR: 'of the file' } }, unset: server(mark, '${MISSING}'), secret: server(mark, '${TOKEN}'), long: { command: 'node', args: ['${BIG}'.repeat(3)] } });
+	const { workspace } = await ok(at.rt, 'create_workspace', { root, environment: [...variables({ STAGE: 'first', COLOUR: 'red', BIG: 'x'.repeat(2000) }), { name: 'TOKEN', secret: 'ROOM' }] });
+	const { workspaceId } = workspace;
+	const seen = Object.fromEntries((await inspect(at.rt, workspaceId)).servers.map((s) => [s.name, s]));
+	assert.deepEqual(Object.values(seen).map((s) => [s.name, s.status]), [['spy', 'declared'], ['unset', 'not_started'], ['secret', 'not_started'], ['long', 'not_started']]);
+	assert.equal(seen.spy.command, `node server.mjs --mark ${mark} first/first`);
+	assert.match(seen.unset.reason, /^unset: .*MISSING/);
+	assert.match(seen.secret.reason, /^secret: .*TOKEN/);
+	assert.match(seen.long.reason, /^too_large/);
+	await trust(at.rt, workspaceId);
+	const one = await turn({ workspaceId }, call('spy_environment'), at);
+	const environment = JSON.parse(one.result);
+	assert.deepEqual([environment.STAGE, environment.OWN, environment.COLOUR, environment.TOKEN, Object.keys(environment).filter((name) => name.startsWith('ROOM'))], ['first', '<first>', 'of the file', undefined, []]);
+	assert.deepEqual(one.of('workspace.servers_started')[0].servers.map((s) => s.status), ['ready', 'not_started', 'not_started', 'not_started']);
+
+	await ok(at.rt, 'update_workspace', { workspaceId, environment: variables({ STAGE: 'second', MISSING: 'here' }) });
+	const two = await turn({ workspaceId }, call('spy_environment'), at);
+	assert.deepEqual([JSON.parse(two.result).OWN, JSON.parse((await turn(one, call('spy_environment'), at)).result).OWN], ['<second>', '<first>'], 'each session has servers with its own environment');
+	assert.deepEqual([two.offered.includes('unset_echo'), (await turn(one, 'hello', at)).offered.includes('unset_echo')], [true, false]);
+	assert.equal(JSON.parse((await turn(two, call('spy_environment'), at)).result).OWN, '<second>', 'the turn of the other did not end them');
+	await at.rt.stop();
+});
+
+test('tools of a tenant\'s servers are for its own sessions: not for another tenant, the operator, or another workspace', async () => {
+	const places = {};
+	for (const tenant of ['acme', 'other']) {
+		const { token } = await ok(w.rt, 'create_token', { tenant, name: tenant, scopes: ['admin'] });
+		const { workspace } = await must(w.rt, token, 'create_workspace', { name: tenant });
+		const mark = newMark();
+		copyFileSync(SERVER, join(workspace.root, 'server.mjs'));
+		writeFileSync(join(workspace.root, '.mcp.json'), JSON.stringify({ mcpServers: { [`tea_${tenant}`]: server(mark) } }));
+		const { itemsDigest } = await must(w.rt, token, 'inspect_workspace', { workspaceId: workspace.workspaceId });
+		await must(w.rt, token, 'update_workspace', { workspaceId: workspace.workspaceId, trust: 'trusted', itemsDigest });
+		places[tenant] = { token, mark, workspaceId: workspace.workspaceId };
+	}
+	const offeredTo = async (token, more, text = 'hello') => {
+		const { sessionId, turnId } = await must(w.rt, token, 'submit_turn', { ...more, text });
+		await waitFor(async () => (await factsOf(w.rt, token, sessionId)).some((f) => f.turnId === turnId && /^turn\.(completed|failed)$/.test(f.type)), 'the end of the turn');
+		const requests = w.model.log(turnId);
+		return { sessionId, tools: (requests[0].body.tools ?? []).map((t) => t.function.name).filter((name) => name.startsWith('tea_')), result: requests.at(-1).body.messages.filter((m) => m.role === 'tool').at(-1)?.content };
+	};
+	const own = {};
+	for (const [tenant, { token, mark, workspaceId }] of Object.entries(places)) {
+		own[tenant] = await offeredTo(token, { createPolicy: { workspaceId } }, call(`tea_${tenant}_echo`, { text: 'ours' }));
+		assert.ok(own[tenant].tools.length === 7 && own[tenant].tools.every((name) => name.startsWith(`tea_${tenant}_`)), String(own[tenant].tools));
+		assert.equal(own[tenant].result, `${mark} ours`);
+	}
+	// Both run now. A model that was told the name of another tenant's tool, by whatever text it read, does not reach it.
+	const { workspace: next } = await must(w.rt, places.acme.token, 'create_workspace', { name: 'next' });
+	for (const [token, more] of [[places.acme.token, { sessionId: own.acme.sessionId }], [places.acme.token, { createPolicy: { workspaceId: next.workspaceId } }], [undefined, { createPolicy: {} }]]) {
+		const tried = await offeredTo(token, more, call('tea_other_echo', { text: 'theirs' }));
+		assert.ok(!tried.tools.some((name) => name.startsWith('tea_other')) && !String(tried.result).includes(places.other.mark), JSON.stringify(tried));
+	}
+	const [there, gone] = [own.acme.sessionId, `sess_${'0'.repeat(10)}j${'a'.repeat(15)}`];
+	const answers = await Promise.all([there, gone].map((sessionId) => ask(w.rt, places.other.token, 'get_tool_inventory', { sessionId })));
+	assert.deepEqual([answers[0].status, answers[0].text], [answers[1].status, answers[1].text]);
+});
+
+test('with allowlisted_network a server reaches the hosts of the list through the proxy, and nothing else', needsRoots, async (context) => {
+	const page = createHttpServer((req, res) => res.end(`you asked for ${req.url}`)).listen(0, '127.0.0.2');
+	context.after(() => page.close());
+	await new Promise((settle) => page.on('listening', settle));
+	const { port } = page.address();
+	const at = await world({ config: { ...ALLOW, 'workspaces.dir': realpathSync(newFolder()), 'workspaces.servers_start_ms': 30000, 'sandbox.profile': 'allowlisted_network', 'sandbox.allow_hosts': `inside.test:${port}@127.0.0.2!` } });
+	const root = folderWith({ net: server(newMark()) });
+	const { workspace: { workspaceId } } = await ok(at.rt, 'create_workspace', { root, environment: variables({ NODE_ENV: 'test' }) });
+	await trust(at.rt, workspaceId);
+	const said = async (where, name, args) => (await turn(where, call(`net_${name}`, args), at)).result;
+	const inside = { url: `http://inside.test:${port}/x` };
+	assert.equal(await said({ workspaceId }, 'fetch', inside), '200 you asked for /x');
+	assert.match(await said({ workspaceId }, 'fetch', { url: `http://outside.test:${port}/x` }), /^(403|refused)/);
+	assert.match(await said({ workspaceId }, 'connect', { port }), /^refused: /);
+	await ok(at.rt, 'update_workspace', { workspaceId, allowedProfiles: ['no_network'] });
+	assert.match(await said({ workspaceId }, 'fetch', inside), /^refused: /, 'a workspace that allows no network gives its servers none');
+	await ok(at.rt, 'update_workspace', { workspaceId, allowedProfiles: ['danger_full_access'] });
+	assert.match((await turn({ workspaceId }, 'hello', at)).of('workspace.servers_starting')[0].servers[0].reason, /^not_allowed: /);
 	await at.rt.stop();
 });

@@ -1,5 +1,6 @@
 // An MCP server as a repository might bring one: copied into a workspace, and started there by the runtime. Its arguments say how it misbehaves.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 
@@ -18,6 +19,17 @@ const reach = (port) =>
 		socket.on('error', (error) => settle(`refused: ${error.code}`));
 	});
 
+/** A page by the proxy of the sandbox. */
+const fetchBy = (url) =>
+	new Promise((settle) => {
+		const proxy = new URL(process.env.HTTP_PROXY ?? 'http://127.0.0.1:9');
+		const asked = request({ host: proxy.hostname, port: proxy.port, path: url, headers: { host: new URL(url).host } }, (res) => {
+			let text = '';
+			res.on('data', (piece) => (text += piece)).on('end', () => settle(`${res.statusCode} ${text}`));
+		});
+		asked.on('error', (error) => settle(`refused: ${error.code}`)).end();
+	});
+
 const TOOLS = {
 	echo: ({ text }) => `${value('--mark')} ${text}`,
 	where: () => process.cwd(),
@@ -25,6 +37,7 @@ const TOOLS = {
 	write: ({ path }) => attempt(() => writeFileSync(path, 'by the server\n')),
 	connect: ({ port }) => reach(port),
 	environment: () => JSON.stringify(process.env),
+	fetch: ({ url }) => fetchBy(url),
 };
 
 function answer({ id, method, params }) {

@@ -69,6 +69,7 @@ struct ar_inspected {
 struct ar_inspect_run {
 	struct ar_str folder; /* real path */
 	struct ar_str worker; /* wk_..., that has the folder; absent: this machine */
+	struct ar_texts variables; /* of the workspace: NAME=value, or the NAME of one with a secret */
 	void (*on_done)(struct ar_inspect_run *r, const struct ar_inspected *found);
 };
 

@@ -30,6 +30,7 @@ struct look {
 	uint64_t started; /* of the loop's clock */
 	uv_work_t work;
 	char folder[PATH_MAX];
+	struct ar_texts variables; /* of the workspace, in the arena */
 
 	struct ar_arena arena;
 	struct ar_inspect_item items[AR_INSPECT_ITEMS_MAX];
@@ -103,8 +104,8 @@ static void add_servers(struct look *l, int folder)
 	if (!item || !ar_str_absent(item->reason))
 		return;
 	l->servers_digest = item->digest;
-	item->reason =
-		ar_str_from(ar_mcp_file_read(ar_buf_str(&bytes), &l->arena, l->servers, &l->server_count));
+	item->reason = ar_str_from(
+		ar_mcp_file_read(ar_buf_str(&bytes), l->variables, &l->arena, l->servers, &l->server_count));
 	if (ar_str_absent(item->reason) && !has_usable_server(l))
 		item->reason = AR_STR("unusable: none of its servers can be started");
 }
@@ -379,6 +380,7 @@ static void start(struct ar_inspector *i, struct ar_inspect_run *r)
 	l->owner = h;
 	l->run = r;
 	l->started = uv_now(h->loop);
+	l->variables = ar_arena_texts(&l->arena, r->variables);
 	if (r->folder.len < sizeof l->folder)
 		memcpy(l->folder, r->folder.p, r->folder.len);
 	if (ar_list_empty(&h->looks))

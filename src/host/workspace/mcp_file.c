@@ -16,6 +16,7 @@
 /* One server while it is read; the first thing that is wrong stays. */
 struct reading {
 	struct ar_arena *arena;
+	struct ar_texts variables; /* NAME=value, or NAME */
 	const char *reason; /* a literal, or in the arena; NULL: nothing is wrong */
 };
 
@@ -40,20 +41,43 @@ static bool is_name(struct ar_str name)
 	return true;
 }
 
+/* False: the workspace has no such variable. An absent value: it has a secret. */
+static bool find_variable(const struct reading *r, struct ar_str name, struct ar_str *ret)
+{
+	for (size_t i = 0; i < r->variables.count; i++) {
+		struct ar_str own, value = ar_str_split(r->variables.at[i], '=', &own);
+
+		if (!ar_str_eq(own, name))
+			continue;
+		*ret = value;
+		return true;
+	}
+	return false;
+}
+
 /* `inside`: between the braces. */
 static void replace(struct reading *r, struct ar_str inside, struct ar_buf *out)
 {
 	const char *mark = inside.len > 1 ? memmem(inside.p, inside.len, ":-", 2) : NULL;
 	struct ar_str name = mark ? ar_str_sub(inside, 0, (size_t)(mark - inside.p)) : inside;
+	struct ar_str value = AR_STR_NONE;
 
 	if (!is_name(name))
 		refuse(r, "invalid: ${...} has no name of a variable in it");
+	else if (find_variable(r, name, &value) && ar_str_absent(value))
+		refuse(r,
+		       ar_arena_fmt(r->arena, "secret: variable %.*s has a secret, which servers do not get",
+				    AR_STR_ARG(name))
+			       .p);
+	else if (!ar_str_absent(value) && (value.len > 0 || !mark))
+		ar_buf_adds(out, value);
 	else if (mark)
 		ar_buf_adds(out, ar_str_sub(inside, name.len + 2, inside.len - name.len - 2));
 	else
-		refuse(r, ar_arena_fmt(r->arena,
-				       "unset: the workspace has no variable %.*s; write ${%.*s:-text}",
-				       AR_STR_ARG(name), AR_STR_ARG(name))
+		refuse(r, ar_arena_fmt(
+				  r->arena,
+				  "unset: the workspace has no variable %.*s; set it, or write ${%.*s:-text}",
+				  AR_STR_ARG(name), AR_STR_ARG(name))
 				  .p);
 }
 
@@ -74,6 +98,8 @@ static struct ar_str expand(struct reading *r, struct ar_str text)
 		} else {
 			ar_buf_addc(&out, text.p[at++]);
 		}
+		if (out.len > AR_SERVER_TEXT_MAX) /* a value may be repeated */
+			refuse(r, LONG);
 	}
 	return ar_arena_str(r->arena, ar_buf_str(&out));
 }
@@ -133,9 +159,10 @@ static struct ar_texts variables_of(struct reading *r, struct ar_json v)
 
 /* ---- a server ---- */
 
-static struct ar_server read_server(struct ar_arena *a, struct ar_str name, struct ar_json v)
+static struct ar_server read_server(const struct reading *like, struct ar_str name, struct ar_json v)
 {
-	struct reading r = { .arena = a };
+	struct reading r = *like;
+	struct ar_arena *a = r.arena;
 	struct ar_server s = { .name = ar_arena_str(a, name) };
 	bool has_command = ar_json_type(ar_json_get(v, "command")) != AR_JSON_NONE;
 	bool has_url = ar_json_type(ar_json_get(v, "url")) != AR_JSON_NONE;
@@ -159,7 +186,7 @@ static struct ar_server read_server(struct ar_arena *a, struct ar_str name, stru
 	return s;
 }
 
-static const char *read_servers(struct ar_json list, struct ar_arena *a, struct ar_server *ret,
+static const char *read_servers(const struct reading *like, struct ar_json list, struct ar_server *ret,
 				size_t *ret_count)
 {
 	size_t count = 0;
@@ -178,21 +205,23 @@ static const char *read_servers(struct ar_json list, struct ar_arena *a, struct 
 			if (ar_str_eq(ret[i].name, it.name))
 				return "invalid: two servers have one name";
 		}
-		ret[count++] = read_server(a, it.name, it.value);
+		ret[count++] = read_server(like, it.name, it.value);
 	}
 	*ret_count = count;
 	return NULL;
 }
 
-const char *ar_mcp_file_read(struct ar_str text, struct ar_arena *a, struct ar_server *ret, size_t *ret_count)
+const char *ar_mcp_file_read(struct ar_str text, struct ar_texts variables, struct ar_arena *a,
+			     struct ar_server *ret, size_t *ret_count)
 {
+	const struct reading like = { .arena = a, .variables = variables };
 	struct ar_json_parser *parser = ar_json_parser_new();
 	const char *reason = "invalid: it is not JSON";
 	struct ar_json v;
 
 	*ret_count = 0;
 	if (ar_json_parse(parser, text, &v, NULL) == AR_OK)
-		reason = read_servers(ar_json_get(v, "mcpServers"), a, ret, ret_count);
+		reason = read_servers(&like, ar_json_get(v, "mcpServers"), ret, ret_count);
 	ar_json_parser_free(parser);
 	return reason;
 }

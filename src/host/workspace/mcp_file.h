@@ -8,9 +8,10 @@
 #include "workspace/servers.h"
 
 /* NULL: at most AR_SERVERS_MAX servers are in `ret`, each usable or with its reason; else why the file cannot
- * be used, and there are none. ${NAME} has no value here, because a workspace has no variables of its own,
- * and those of the daemon are not for it; ${NAME:-text} is the text. */
-const char *ar_mcp_file_read(struct ar_str text, struct ar_arena *a, struct ar_server *ret,
-			     size_t *ret_count);
+ * be used, and there are none. ${NAME} is the value of a variable of the workspace (NAME=value in
+ * `variables`; those of the daemon are not for it), ${NAME:-text} the text, if it has none. A server does not
+ * get secrets: one that needs a variable with a secret (NAME alone) cannot be used. */
+const char *ar_mcp_file_read(struct ar_str text, struct ar_texts variables, struct ar_arena *a,
+			     struct ar_server *ret, size_t *ret_count);
 
 #endif

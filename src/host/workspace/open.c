@@ -77,14 +77,6 @@ static bool has_turns(void *arg, struct ar_str workspace)
 	return ar_engine_has_turns_in(((struct ar_host *)arg)->engine, workspace);
 }
 
-/* A server gets what commands of a session get by default, and never less of a boundary. */
-static enum ar_sandbox_profile profile_of(const struct ar_policy *policy)
-{
-	return policy->profile && policy->profile != AR_SANDBOX_DANGER_FULL_ACCESS
-		       ? policy->profile
-		       : AR_SANDBOX_WORKSPACE_WRITE;
-}
-
 void ar_host_open_servers(struct ar_host *r, const struct ar_config *c)
 {
 	if (!r->inspector.loop || !r->tools.sandbox || c->workspaces.servers <= 0)
@@ -95,7 +87,6 @@ void ar_host_open_servers(struct ar_host *r, const struct ar_config *c)
 					       .sandbox = r->tools.sandbox,
 					       .processes = &r->processes,
 					       .redactor = r->redactor,
-					       .profile = profile_of(&r->policy),
 					       .has_turns = has_turns,
 					       .arg = r };
 	ar_host_servers_open(&r->servers);

@@ -33,6 +33,8 @@ struct group {
 	struct ar_host_servers *owner;
 	struct ar_arena arena;
 	struct ar_str key, tenant, workspace, folder, digest;
+	struct ar_texts environment;
+	enum ar_sandbox_profile profile;
 	struct server servers[AR_SERVERS_MAX];
 	size_t count;
 	size_t open; /* of which something is left */
@@ -143,13 +145,15 @@ static void check_room(const struct ar_host_servers *h, const struct group *g, c
 			 (long long)own);
 }
 
-static const char *const *list_of(struct ar_arena *a, struct ar_texts texts)
+/* Of both, one after the other. */
+static const char *const *list_of(struct ar_arena *a, struct ar_texts first, struct ar_texts rest)
 {
-	const char **list = ar_arena_alloc(a, (texts.count + 1) * sizeof(*list));
+	const char **list = ar_arena_alloc(a, (first.count + rest.count + 1) * sizeof(*list));
 
-	for (size_t i = 0; i < texts.count; i++)
-		list[i] = ar_arena_str(a, texts.at[i]).p;
-	list[texts.count] = NULL;
+	for (size_t i = 0; i < first.count; i++)
+		list[i] = ar_arena_str(a, first.at[i]).p;
+	for (size_t i = 0; i < rest.count; i++)
+		list[first.count + i] = ar_arena_str(a, rest.at[i]).p;
 	return list;
 }
 
@@ -175,7 +179,7 @@ static void open_source(struct server *s)
 
 	s->boundary = (struct ar_mcp_contained){
 		.sandbox = h->sandbox,
-		.profile = h->profile,
+		.profile = g->profile,
 		.name = ar_arena_fmt(&g->arena, "mcp-%llu", (unsigned long long)++h->count),
 		.user = g->workspace,
 		.folder = g->folder,
@@ -187,22 +191,22 @@ static void open_source(struct server *s)
 	g->open++;
 	h->open++;
 	s->state = STARTING;
-	s->source =
-		ar_mcp_source_new(h->loop,
-				  &(struct ar_mcp_options){ .name = s->of->name.p,
-							    .command = s->of->command.p,
-							    .args = list_of(&g->arena, s->of->args),
-							    .env = list_of(&g->arena, s->of->env),
-							    .open_wire = ar_mcp_contained_open,
-							    .wire_arg = &s->boundary,
-							    .origin = ar_arena_fmt(&g->arena, "%.*s/%.*s",
-										   AR_STR_ARG(g->workspace),
-										   AR_STR_ARG(s->of->name))
-									      .p,
-							    .is_of_workspace = true,
-							    .connect_timeout_ms = start_ms,
-							    .on_gone = on_gone,
-							    .arg = s });
+	s->source = ar_mcp_source_new(h->loop,
+				      &(struct ar_mcp_options){
+					      .name = s->of->name.p,
+					      .command = s->of->command.p,
+					      .args = list_of(&g->arena, s->of->args, (struct ar_texts){ 0 }),
+					      .env = list_of(&g->arena, g->environment, s->of->env),
+					      .open_wire = ar_mcp_contained_open,
+					      .wire_arg = &s->boundary,
+					      .origin = ar_arena_fmt(&g->arena, "%.*s/%.*s",
+								     AR_STR_ARG(g->workspace),
+								     AR_STR_ARG(s->of->name))
+								.p,
+					      .is_of_workspace = true,
+					      .connect_timeout_ms = start_ms,
+					      .on_gone = on_gone,
+					      .arg = s });
 	ar_toolbox_add_for(h->box, g->key, s->source);
 }
 
@@ -223,17 +227,19 @@ static void start_server(struct server *s)
 		open_source(s);
 }
 
-static struct group *make_group(struct ar_host_servers *h, const struct ar_servers_run *r, struct ar_str key)
+static struct group *make_group(struct ar_host_servers *h, const struct ar_servers_run *r)
 {
 	struct group *g = ar_new0(sizeof(*g));
 	struct ar_server *servers = ar_arena_alloc(&g->arena, r->count * sizeof(*servers));
 
 	g->owner = h;
-	g->key = ar_arena_str(&g->arena, key);
+	g->key = ar_arena_str(&g->arena, r->key);
 	g->tenant = ar_arena_str(&g->arena, r->tenant);
 	g->workspace = ar_arena_str(&g->arena, r->workspace);
 	g->folder = ar_arena_str(&g->arena, r->folder);
 	g->digest = ar_arena_str(&g->arena, r->digest);
+	g->environment = ar_arena_texts(&g->arena, r->environment);
+	g->profile = r->profile;
 	g->is_apart = r->is_apart;
 	g->count = r->count < AR_SERVERS_MAX ? r->count : AR_SERVERS_MAX;
 	for (size_t i = 0; i < g->count; i++) {
@@ -249,18 +255,23 @@ static struct group *make_group(struct ar_host_servers *h, const struct ar_serve
 
 static bool is_wanted(const struct group *g, const struct ar_servers_run *r)
 {
-	return r->count > 0 && ar_str_eq(g->digest, r->digest);
+	return r->count > 0 && ar_str_eq(g->key, r->key);
 }
 
-/* The servers of the run's folder: those that it wants, or others. */
-static struct group *find_group(struct ar_host_servers *h, const struct ar_servers_run *r, bool wanted)
+/* Of the run's folder, and of another file than it has now. Sessions may have servers of one file with
+ * different environments. */
+static bool is_outdated(const struct group *g, const struct ar_servers_run *r)
+{
+	return ar_str_eq(g->workspace, r->workspace) && ar_str_eq(g->folder, r->folder) &&
+	       !ar_str_eq(g->digest, r->digest);
+}
+
+static struct group *find_group(struct ar_host_servers *h, const struct ar_servers_run *r,
+				bool (*fits)(const struct group *g, const struct ar_servers_run *r))
 {
 	AR_LIST_FOR (it, &h->groups) {
-		struct group *g = group_at(it);
-
-		if (ar_str_eq(g->workspace, r->workspace) && ar_str_eq(g->folder, r->folder) &&
-		    is_wanted(g, r) == wanted)
-			return g;
+		if (fits(group_at(it), r))
+			return group_at(it);
 	}
 	return NULL;
 }
@@ -387,17 +398,13 @@ static void start(struct ar_servers *port, struct ar_servers_run *r)
 {
 	struct ar_host_servers *h = AR_CONTAINER_OF(port, struct ar_host_servers, port);
 	struct waiting *w = ar_new0(sizeof(*w));
-	struct ar_arena a = { 0 };
 	struct group *g;
 
-	while ((g = find_group(h, r, false))) /* ending one may end and start others */
+	while ((g = find_group(h, r, is_outdated))) /* ending one may end and start others */
 		end_group(g);
-	g = find_group(h, r, true);
+	g = find_group(h, r, is_wanted);
 	if (!g && r->count > 0)
-		g = make_group(h, r,
-			       ar_arena_fmt(&a, AR_SERVERS_KEY, AR_STR_ARG(r->workspace),
-					    AR_STR_ARG(r->digest), AR_STR_ARG(r->folder)));
-	ar_arena_fini(&a);
+		g = make_group(h, r);
 	for (size_t i = 0; g && i < g->count; i++)
 		start_server(&g->servers[i]);
 	if (g) {

@@ -24,7 +24,6 @@ struct ar_host_servers {
 	struct ar_sandbox *sandbox;
 	struct ar_host_processes *processes; /* whose proxy serves sandboxes with a network */
 	const struct ar_redactor *redactor;
-	enum ar_sandbox_profile profile;
 	/* Whether a turn works in the workspace; set before the first start */
 	bool (*has_turns)(void *arg, struct ar_str workspace);
 	void *arg;

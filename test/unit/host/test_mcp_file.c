@@ -5,11 +5,12 @@
 static struct ar_arena arena;
 static struct ar_server servers[AR_SERVERS_MAX];
 static size_t count;
+static struct ar_texts variables;
 
 static const char *read_file(const char *text)
 {
 	ar_arena_fini(&arena);
-	return ar_mcp_file_read(ar_str_from(text), &arena, servers, &count);
+	return ar_mcp_file_read(ar_str_from(text), variables, &arena, servers, &count);
 }
 
 static void assert_refused(const char *text, const char *word)
@@ -76,12 +77,37 @@ static void one_that_cannot_be_used_says_why(void **state)
 	assert_true(ar_str_absent(servers[0].command));
 }
 
+static void variables_are_those_of_the_workspace(void **state)
+{
+	static char big[2010] = "BIG=";
+	const struct ar_str set[] = {
+		AR_STR("STAGE=a=b"), AR_STR("EMPTY="), AR_STR("TOKEN"), { big, sizeof(big) }
+	};
+
+	(void)state;
+	memset(big + 4, 'x', sizeof(big) - 4);
+	variables = (struct ar_texts){ set, AR_ARRAY_LEN(set) };
+	assert_null(read_file(
+		"{\"mcpServers\":{\"a\":{\"command\":\"${STAGE}-${STAGE:-c}\",\"args\":"
+		"[\"<${EMPTY}>\",\"<${EMPTY:-d}>\",\"${NONE:-e}\"],\"env\":{\"S\":\"${STAGE}\"}}}}"));
+	assert_str(servers[0].command, "a=b-a=b");
+	assert_str(servers[0].args.at[0], "<>");
+	assert_str(servers[0].args.at[1], "<d>");
+	assert_str(servers[0].args.at[2], "e");
+	assert_str(servers[0].env.at[0], "S=a=b");
+	assert_unusable("{\"mcpServers\":{\"a\":{\"command\":\"${STAG}\"}}}", "STAG;");
+	assert_unusable("{\"mcpServers\":{\"a\":{\"command\":\"${TOKEN:-x}\"}}}", "secret");
+	assert_unusable("{\"mcpServers\":{\"a\":{\"command\":\"${BIG}${BIG}${BIG}\"}}}", "too_large");
+	variables = (struct ar_texts){ 0 };
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_are_read),
 		cmocka_unit_test(files_of_another_form_are_refused),
 		cmocka_unit_test(one_that_cannot_be_used_says_why),
+		cmocka_unit_test(variables_are_those_of_the_workspace),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -9,6 +9,7 @@
 #ifndef AR_PORT_WORKSPACE_SERVERS_H
 #define AR_PORT_WORKSPACE_SERVERS_H
 
+#include "sandbox.h"
 #include "str.h"
 
 #include <stdbool.h>
@@ -20,9 +21,6 @@
 #define AR_SERVER_TEXT_MAX 4096 /* bytes of each of them */
 #define AR_SERVER_REASON_MAX 512
 #define AR_SERVER_SHOWN_MAX 1024
-
-/* Of workspace, digest, folder: under it the tools of the servers are in the toolbox. */
-#define AR_SERVERS_KEY "%.*s %.*s %.*s"
 
 /* A server as the file names it, with variables replaced. */
 struct ar_server {
@@ -52,6 +50,9 @@ struct ar_servers_run {
 	struct ar_str tenant, workspace; /* the id of the workspace */
 	struct ar_str folder; /* real path */
 	struct ar_str digest; /* of the file that names them */
+	struct ar_str key; /* under which their tools are in the toolbox; sessions with the same share them */
+	struct ar_texts environment; /* NAME=value, of the workspace; their own variables come after it */
+	enum ar_sandbox_profile profile;
 	bool is_apart; /* of a tenant that variables of the host are not for */
 	const struct ar_server *servers;
 	size_t count; /* 0: what runs for the folder is ended */

@@ -1,6 +1,7 @@
 /* What the files of a workspace bring: listed for who is to trust it, and compared with the list that a
  * caller has seen before its trust is decided. Owner: the loop thread. */
 #include "control_priv.h"
+#include "workspace/environment.h"
 #include "workspace/workspace.h"
 #include "tenant.h"
 
@@ -39,6 +40,7 @@ static void start_look(struct ar_call *c, const struct ar_shape_workspace_record
 	*l = (struct look){ .call = c,
 			    .run = { .folder = ar_arena_str(&c->arena, r->root),
 				     .worker = ar_arena_str(&c->arena, worker_of(c, r)),
+				     .variables = ar_environment_texts(&r->environment, true, &c->arena),
 				     .on_done = on_done },
 			    .workspace = ar_arena_str(&c->arena, r->workspace_id),
 			    .servers_digest = ar_arena_str(&c->arena, r->servers_digest),

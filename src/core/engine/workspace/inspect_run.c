@@ -4,6 +4,7 @@
 #include "inspect.h"
 #include "request/delivery.h"
 #include "worker/worker_watch.h"
+#include "workspace/environment.h"
 
 enum look_state {
 	LOOK_PLANNED = 1,
@@ -91,6 +92,7 @@ void ar_inspect_plan(struct ar_live *l, const struct ar_effect_inspect *effect)
 	i->turn = ar_arena_str(&i->arena, effect->turn);
 	i->run.folder = ar_arena_str(&i->arena, effect->folder);
 	i->run.worker = ar_arena_str(&i->arena, ar_worker_for(e, &l->state));
+	i->run.variables = ar_environment_texts(ar_session_environment(&l->state), true, &i->arena);
 	i->run.on_done = on_done;
 	ar_list_push(&l->inspects, &i->node);
 	e->counts.steps++;

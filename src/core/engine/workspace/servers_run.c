@@ -1,7 +1,9 @@
 /* The servers of a workspace being started for a turn: how it went goes to the session's inbox. It is counted
  * as a step: a session with one does not move to another node without waiting for it. */
 #include "engine_priv.h"
+#include "permission/permission.h"
 #include "request/delivery.h"
+#include "workspace/environment.h"
 #include "workspace/servers.h"
 #include "toolbox.h"
 
@@ -81,6 +83,10 @@ void ar_servers_plan(struct ar_live *l, const struct ar_effect_servers *effect)
 	struct ar_live_servers *s = ar_new0(sizeof(*s));
 	struct ar_engine *e = l->engine;
 
+	enum ar_sandbox_profile profile;
+
+	if (!ar_profile_of_servers(&l->state, e->o.policy, &profile))
+		profile = 0; /* there is none to start */
 	s->live = l;
 	s->state = START_PLANNED;
 	s->turn = ar_arena_str(&s->arena, effect->turn);
@@ -89,6 +95,9 @@ void ar_servers_plan(struct ar_live *l, const struct ar_effect_servers *effect)
 		.workspace = ar_arena_str(&s->arena, bound->workspace_id),
 		.folder = ar_arena_str(&s->arena, bound->folder),
 		.digest = ar_arena_str(&s->arena, effect->digest),
+		.key = ar_session_servers_key(&l->state, &s->arena),
+		.environment = ar_environment_texts(&bound->environment, false, &s->arena),
+		.profile = profile,
 		.is_apart = ar_session_is_apart(&l->state, e->o.policy),
 		.servers = ar_servers_copy(&s->arena, effect->servers, effect->count),
 		.count = effect->count,

@@ -3,7 +3,10 @@
  * so is how that went; a turn whose servers are as they were adds neither. Pure. */
 #include "apply.h"
 #include "decide.h"
+#include "hash.h"
 #include "inspect.h"
+#include "permission/permission.h"
+#include "workspace/environment.h"
 #include "workspace/isolation.h"
 #include "workspace/workspace.h"
 
@@ -11,6 +14,7 @@
 static struct ar_str why_none(const struct ar_decision *d, const struct ar_inspected *found)
 {
 	const struct ar_work_folder folder = ar_work_folder_of_session(d->session);
+	enum ar_sandbox_profile profile;
 
 	if (!d->input->policy->starts_servers)
 		return AR_STR("unavailable: this runtime cannot start servers of workspaces");
@@ -19,6 +23,8 @@ static struct ar_str why_none(const struct ar_decision *d, const struct ar_inspe
 			      "workspace");
 	if (!ar_str_eq(d->session->bound->servers_digest, found->servers_digest))
 		return AR_STR(AR_SERVERS_CHANGED);
+	if (!ar_profile_of_servers(d->session, d->input->policy, &profile))
+		return AR_STR("not_allowed: the workspace allows no sandbox profile that servers may have");
 	return AR_STR_NONE;
 }
 
@@ -191,10 +197,28 @@ enum ar_status ar_apply_workspace_servers_started(struct ar_session *s, const st
 	return AR_OK;
 }
 
+/* What sessions of one folder may have different of each other, and servers are started with. */
+static struct ar_str variant_of(const struct ar_session *s, struct ar_arena *a)
+{
+	struct ar_texts variables = ar_environment_texts(&s->bound->environment, true, a);
+	AR_AUTO(ar_buf_fini) struct ar_buf text = { 0 };
+	struct ar_hash hash;
+	char hex[AR_HASH_HEX];
+
+	for (size_t i = 0; i < variables.count; i++)
+		ar_buf_addf(&text, "%.*s\n", AR_STR_ARG(variables.at[i]));
+	for (size_t i = 0; i < s->bound->allowed_profiles.count; i++)
+		ar_buf_addf(&text, "\n%.*s", AR_STR_ARG(s->bound->allowed_profiles.at[i]));
+	hash = ar_hash_of(ar_buf_str(&text));
+	ar_hash_hex(&hash, hex);
+	return ar_arena_fmt(a, "%.*s", AR_HASH_HEX, hex);
+}
+
 struct ar_str ar_session_servers_key(const struct ar_session *s, struct ar_arena *a)
 {
 	if (!s->bound || ar_str_absent(s->servers_digest) || count_wanted(&s->servers) == 0)
 		return AR_STR_NONE;
-	return ar_arena_fmt(a, AR_SERVERS_KEY, AR_STR_ARG(s->bound->workspace_id),
-			    AR_STR_ARG(s->servers_digest), AR_STR_ARG(s->bound->folder));
+	return ar_arena_fmt(a, "%.*s %.*s %.*s %.*s", AR_STR_ARG(s->bound->workspace_id),
+			    AR_STR_ARG(s->servers_digest), AR_STR_ARG(variant_of(s, a)),
+			    AR_STR_ARG(s->bound->folder));
 }
