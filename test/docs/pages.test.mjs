@@ -141,6 +141,16 @@ test('docs/workspaces.md: a workspace is trusted', { skip: process.env.AR_TEST_P
 	assert.match(out, /"trust":"untrusted","version":3/);
 });
 
+test('docs/workspaces.md: its environment', async (t) => {
+	const home = newFolder();
+	mkdirSync(join(home, 'project'));
+	const rt = await startAgentd({ config: { 'workspaces.dir': newFolder() }, model: await startModel() });
+	t.after(() => rt.stop());
+	const life = block('docs/workspaces.md', 'workspaces').split('\n').slice(0, 2).join('\n');
+	const out = await bash(`cd ${newFolder()}\n${life}\n${block('docs/workspaces.md', 'workspace-environment')}`, { HOME: home, AGENTD_SOCKET: rt.socket });
+	assert.equal(out, 'STAGE=test\nREGION=eu\nSTAGE=test\n');
+});
+
 test('docs/workspaces.md: from the terminal', async (t) => {
 	const model = await startModel();
 	const home = newFolder();

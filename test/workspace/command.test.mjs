@@ -132,3 +132,20 @@ test('completion offers the words, and the folders', async () => {
 	assert.ok((await offered('workspace', 'show', '')).includes(repo));
 	assert.ok((await offered('run', '--workspace', '')).includes(repo));
 });
+
+test('env shows and changes variables of a workspace, one that is misspelt changes nothing', async () => {
+	await place.ctl('run', '--quiet', '[[say hello]]', { cwd: repo });
+	const [{ workspaceId }] = await records();
+	assert.match((await good('env')).err, /has no variables/);
+	assert.equal((await good('env', 'STAGE=a b=c', 'EMPTY=')).out, 'STAGE=a b=c\nEMPTY=\n');
+	assert.equal((await good('env', workspaceId, 'STAGE=next', 'MORE=1')).out, 'EMPTY=\nSTAGE=next\nMORE=1\n');
+	assert.equal((await good('env', repo)).out, 'EMPTY=\nSTAGE=next\nMORE=1\n');
+	assert.equal((await good('env', '--unset', 'EMPTY,MORE')).out, 'STAGE=next\n');
+	for (const [words, reason] of [[['--unset', 'STAGE,OTHER'], /has no variable OTHER/], [[repo, 'NAME'], /'NAME' is not NAME=VALUE/], [['LD_PRELOAD=/x.so'], /LD_PRELOAD, which controls/], [['A=1', 'A=2'], /A is named twice/], [['--secret', 'A=NOT_THERE'], /no secret of this name/], [['--secret', 'A'], /'A' is not NAME=VALUE/]]) {
+		const { code, err } = await workspace('env', ...words);
+		assert.notEqual(code, 0, String(words));
+		assert.match(err, reason);
+	}
+	assert.deepEqual((await records())[0].environment, [{ name: 'STAGE', value: 'next' }]);
+	assert.deepEqual((await place.json('workspace', 'env', repo)).workspace.environment, [{ name: 'STAGE', value: 'next' }]);
+});

@@ -1,5 +1,5 @@
 /* `agentctl workspace`: the workspaces of the caller's tenant, one of them with what its folder brings, and
- * the changes that people make: trust, name, archive. */
+ * the changes that people make: trust, name, variables, archive. */
 #include "clock.h"
 #include "resolve.h"
 #include "workspace/workspace.h"
@@ -12,7 +12,7 @@
 #define STATE_WIDTH 10
 #define AGE_WIDTH 10
 
-enum { WORKSPACE_ALL, WORKSPACE_REASON };
+enum { WORKSPACE_ALL, WORKSPACE_REASON, WORKSPACE_SECRET, WORKSPACE_UNSET };
 
 /* ---- which one ---- */
 
@@ -259,6 +259,22 @@ static enum ar_exit archive(struct ar_ctl *c, const struct ar_ctl_args *a)
 	return ar_api_show(c, "archive_workspace", &body, print_archived);
 }
 
+static enum ar_exit env(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	bool is_named = a->count > 1 && !ar_workspace_is_variable(a->words[1]);
+	int first = is_named ? 2 : 1;
+	struct ar_workspace w;
+	enum ar_exit exit = find_workspace(c, is_named ? a->words[1] : NULL, &w);
+
+	if (exit != AR_EXIT_OK)
+		return exit;
+	return ar_workspace_env(c, w.id,
+				&(struct ar_workspace_env){ .words = a->words + first,
+							    .word_count = a->count - first,
+							    .secret = a->values[WORKSPACE_SECRET],
+							    .unset = a->values[WORKSPACE_UNSET] });
+}
+
 /* ---- what a session changed in its own folder ---- */
 
 static enum ar_exit diff(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -291,6 +307,7 @@ static const struct {
 	{ "list", 1, 1, list },	      { "show", 1, 2, show },	    { "trust", 1, 2, trust },
 	{ "untrust", 1, 2, untrust }, { "archive", 1, 2, archive }, { "rename", 2, 3, rename_it },
 	{ "diff", 2, 2, diff },	      { "discard", 2, 2, discard }, { "apply", 2, INT_MAX, apply },
+	{ "env", 1, INT_MAX, env },
 };
 
 static enum ar_exit workspace(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -303,12 +320,12 @@ static enum ar_exit workspace(struct ar_ctl *c, const struct ar_ctl_args *a)
 	return ar_ctl_complain(
 		c, AR_EXIT_USAGE, AR_STR("agentctl workspace --help"),
 		"workspace needs list, or show, trust, untrust, archive with a folder or an id, "
-		"rename with a name, or diff, apply, discard with a session");
+		"env with variables, rename with a name, or diff, apply, discard with a session");
 }
 
 const struct ar_ctl_command ar_cmd_workspace = {
 	.name = "workspace",
-	.synopsis = "list|show|trust|untrust|archive|rename [WORKSPACE] [NAME], or diff|apply|discard "
+	.synopsis = "list|show|trust|untrust|archive|rename|env [WORKSPACE] [NAME], or diff|apply|discard "
 		    "SESSION [PATH...]",
 	.summary = "list, show, trust, rename and archive workspaces, apply changes of sessions",
 	.text = "A workspace is a folder that sessions work in. WORKSPACE is a folder or an id (ws_...); "
@@ -325,6 +342,9 @@ const struct ar_ctl_command ar_cmd_workspace = {
 		"sessions. "
 		"An archived\n"
 		"workspace takes no new sessions, for good; its files stay.\n"
+		"env shows the variables that commands in the workspace get, or sets those that are named as "
+		"NAME=VALUE, for\n"
+		"new sessions. --secret names an entry of command_secrets instead of a value.\n"
 		"diff, apply and discard are about a session with a folder of its own (run --isolation): "
 		"they "
 		"show what it\n"
@@ -337,12 +357,17 @@ const struct ar_ctl_command ar_cmd_workspace = {
 		    "agentctl workspace untrust ~/project\n"
 		    "agentctl workspace rename ~/project \"The project\"\n"
 		    "agentctl workspace archive ~/project --reason finished\n"
+		    "agentctl workspace env ~/project STAGE=test REGION=eu\n"
+		    "agentctl workspace env ~/project --unset STAGE,REGION\n"
 		    "agentctl workspace diff last\n"
 		    "agentctl workspace apply last src\n"
 		    "agentctl workspace discard last",
 	.min = 1,
 	.max = -1,
 	.options = { [WORKSPACE_ALL] = { "all", NULL, "list: also archived ones" },
-		     [WORKSPACE_REASON] = { "reason", "TEXT", "archive, apply, discard: reason to record" } },
+		     [WORKSPACE_REASON] = { "reason", "TEXT", "archive, apply, discard: reason to record" },
+		     [WORKSPACE_SECRET] = { "secret", "NAME=SECRET",
+					    "env: variable with a secret of the settings" },
+		     [WORKSPACE_UNSET] = { "unset", "NAME,...", "env: variables to remove" } },
 	.run = workspace,
 };

@@ -53,6 +53,22 @@ AR_MUST_USE enum ar_exit ar_workspace_apply(struct ar_ctl *c, const struct ar_wo
 AR_MUST_USE enum ar_exit ar_workspace_discard(struct ar_ctl *c, const struct ar_workspace_change *what);
 AR_MUST_USE enum ar_exit ar_workspace_diff(struct ar_ctl *c, const char *session, const char *agent);
 
+/* ---- env.c ---- */
+
+/* How the variables of a workspace are to change. */
+struct ar_workspace_env {
+	char *const *words; /* NAME=VALUE */
+	int word_count;
+	const char *secret; /* NAME=SECRET; NULL: none */
+	const char *unset; /* names, with commas between them; NULL: none */
+};
+
+bool ar_workspace_is_variable(const char *word); /* NAME=VALUE, with a name that variables have */
+
+/* Changes them and prints those that there are then. */
+AR_MUST_USE enum ar_exit ar_workspace_env(struct ar_ctl *c, struct ar_str id,
+					  const struct ar_workspace_env *what);
+
 /* ---- folder.c ---- */
 
 /* Whether the word is an id; everything else is a folder. */
