@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { call, newFolder, ok, request, sleep, startAgentd, storeOf, waitFor } from '../lib/runtime.mjs';
+import { usageOf } from './laws.mjs';
 import { again, privateFolder, startRelay, startWorker } from '../worker/worker.mjs';
 
 const run = promisify(execFile);
@@ -32,7 +33,7 @@ export async function killPostgres(down = 0) {
 
 export class Cluster {
 	constructor(model, config = {}) {
-		Object.assign(this, { model, config, env: storeOf(newFolder()), nodes: new Map(), relays: new Map(), folders: new Map(), worker: null });
+		Object.assign(this, { model, config, env: storeOf(newFolder()), nodes: new Map(), relays: new Map(), folders: new Map(), worker: null, cpuOfKilled: 0 });
 	}
 
 	/** Starts one, or starts it again with the variables of its first start. The name of a node is the port of its relay, so that workers.node_url leads there. */
@@ -65,8 +66,14 @@ export class Cluster {
 	}
 
 	async killNode(name) {
+		this.cpuOfKilled += usageOf(this.nodes.get(name)).cpu;
 		await this.nodes.get(name).kill9();
 		await this.start(name);
+	}
+
+	/** Seconds of CPU that the nodes used, those included that killNode() killed. */
+	get cpu() {
+		return [...this.nodes.values()].reduce((sum, node) => sum + usageOf(node).cpu, this.cpuOfKilled);
 	}
 
 	/** A worker that all nodes reach; returns a workspace of it. */
