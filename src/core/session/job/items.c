@@ -102,7 +102,8 @@ static enum ar_status split_lines(struct ar_decision *d, struct ar_str text, str
 			own = part = new_part(d, list);
 			part->lines.p = line.p;
 		}
-		part->lines.len = (size_t)(line.p + line.len - part->lines.p);
+		/* with its carriage return, so that it is the same item when it is read again */
+		part->lines.len = (size_t)(text.p + at - 1 - part->lines.p);
 		count_item(list, part, line.len);
 	}
 	return AR_OK;
@@ -116,6 +117,7 @@ static const struct ar_str *items_of(const struct ar_job_part *part, struct ar_s
 		return part->items;
 	while (n < part->count && next_line(part->lines, &at, &room[n]))
 		n++;
+	AR_ASSERT(n == part->count);
 	return room;
 }
 

@@ -234,10 +234,10 @@ static void lines_are_items_wherever_a_content_ends(void **state)
 	size_t len;
 
 	memset(text, 'x', AR_JOB_ITEM_BYTES * 2);
-	memcpy(text, "\r\n\na\r\n\nbb\n", 10);
-	len = 10 + 50000; /* more than a content takes, and less than an item may have */
-	memcpy(text + len, "\n\nccc\r\n\r\nd", 10);
-	expect_list(b, make(b, (struct ar_str){ text, len + 10 }, 1)->list_ref, "0:a1,b2,2:x50000,3:c3,d1,");
+	memcpy(text, "\r\n\na\r\n\nb\r\r\n", 11);
+	len = 11 + 50000; /* more than a content takes, and less than an item may have */
+	memcpy(text + len, "\n\nccc\r\n\r\n\r\r", 11);
+	expect_list(b, make(b, (struct ar_str){ text, len + 11 }, 1)->list_ref, "0:a1,b2,2:x50000,3:c3,\r1,");
 	expect_list(b, make(b, AR_STR("\n\none\ntwo"), 1)->list_ref, "0:o3,t3,");
 }
 
