@@ -84,8 +84,8 @@ const CARDS = {
 	command_runs: { story: () => new Story().begin("shell", { command: "make -j8 all" }, run), last: /\$ make -j8 all {2}\d+ s/ },
 	edit: { story: () => new Story().call("edit_file", { path: "src/price.c", oldText: "\tint total = sum(items);\n\treturn total;\n", newText: "\tint total = sum(items);\n\tif (has_discount(cart))\n\t\ttotal -= total / 10;\n\treturn total;\n" }, "Changed src/price.c at line 39 (1 place).")
 		.call("write_file", { path: "docs/discount.md", content: "# Discount\n\nTen per cent, always.\n" }, "Wrote docs/discount.md.").call("apply_patch", { patch: "--- a/x.c\n+++ b/x.c\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n" }, "Changed 1 file: x.c").end() },
-	question: { story: () => new Story().ask("shell", { command: "git push origin fix-discount", cwd: "." }), last: /why am I asked/ },
-	question_dangerous: { story: () => new Story().ask("shell", { command: "rm -rf build\nrm -rf ~/.cache" }, { destructive: true, impactScope: "files outside of version control" }), last: /why am I asked/ },
+	question: { story: () => new Story().ask("shell", { command: "git push origin fix-discount" }), last: /why am I asked/ },
+	question_dangerous: { story: () => new Story().ask("shell", { command: "rm -rf build\nrm -rf ~/.cache", cwd: "." }, { destructive: true, impactScope: "files outside of version control" }), last: /why am I asked/ },
 	question_edit: { story: () => new Story().ask("edit_file", { path: "src/price.c", oldText: "return total;", newText: "return total - discount;" }), last: /why am I asked/ },
 	failure: { story: () => new Story().begin("read_file", { path: "src/prize.c" }, { isReadOnly: true }).fail("'src/prize.c' does not exist in the workspace. There is src/price.c.").begin("shell", { command: "git push" }, run)
 		.fail("A person said no: use a branch of your own.", { status: "denied", errorCategory: "denied" })

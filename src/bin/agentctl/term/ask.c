@@ -101,7 +101,7 @@ static void print_card(struct ar_term *t, struct ar_chat_question *q)
 	if (args.len)
 		ar_subject_lines(&rows, q->tool, ar_buf_str(&args));
 	print_rows(t, ar_buf_str(&rows));
-	if (!rows.len || !ar_str_absent(q->ref))
+	if (!args.len || !ar_str_absent(q->ref))
 		print_prompt(t, q);
 	ar_buf_fini(&args);
 	ar_buf_fini(&rows);
