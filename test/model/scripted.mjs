@@ -57,7 +57,7 @@ const words = (text) => text.match(/\S+\s*/g) ?? (text ? [text] : []);
 
 class Script {
 	constructor({ text: whole, toolResult, rounds, promptTokens, promptBytes, maxTokens }, n) {
-		const parts = whole.split('[[then]]');
+		const parts = whole.endsWith(SUMMARY_WANTED) ? [whole] : whole.split('[[then]]'); // a conversation may hold some
 		const hasPart = parts.length > 1 && rounds < parts.length;
 		const text = hasPart ? parts[rounds] : whole;
 
