@@ -63,5 +63,6 @@ void ar_projection_show(const struct ar_session *s, const struct ar_projection_s
 		if (is_one ? ar_str_eq(t->id, of->thread) : is_all || !is_of_child(t) || is_at_work(s, t))
 			ar_vec_push(&ret->arena, &ret->threads, t);
 	}
+	ar_projection_show_jobs(s, ret);
 	show_children(s, is_one || is_all ? ENDED_CHILDREN_MORE : ENDED_CHILDREN, ret);
 }

@@ -146,13 +146,18 @@ void ar_projection_subagent_summary(const struct ar_session *s, const struct ar_
 {
 	ar_jw_key(w, "subagentJobSummary");
 	ar_jw_open(w);
-	ar_jw_mstr(w, "state", s->subagents.count ? AR_STR("available") : AR_STR("not_applicable"));
+	ar_jw_mstr(w, "state",
+		   s->subagents.count || s->jobs.count ? AR_STR("available") : AR_STR("not_applicable"));
 	if (s->subagents.count > 0) {
 		ar_jw_mstr(w, "command", AR_STR("list_subagents"));
 		ar_jw_mint(w, "count", (int64_t)s->subagents.count);
 		ar_jw_mbool(w, "truncated", shown->children.count < s->subagents.count);
 		write_counts(s, w);
 		write_children(s, &shown->children, w);
+	}
+	if (s->jobs.count > 0) {
+		ar_jw_mint(w, "jobCount", (int64_t)s->jobs.count);
+		ar_projection_jobs(s, shown, w);
 	}
 	ar_jw_close(w);
 }

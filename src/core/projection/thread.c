@@ -183,11 +183,8 @@ void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w)
 /* What this runtime cannot show yet is said, so that an empty list is not read as health. */
 static void not_built(struct ar_jw *w)
 {
-	static const char *const empty_lists[] = { "jobs" };
 	static const char *const unavailable[] = { "telemetry" };
 
-	for (size_t i = 0; i < AR_ARRAY_LEN(empty_lists); i++)
-		ar_jw_mraw(w, empty_lists[i], AR_STR("[]"));
 	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
 		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
 	ar_jw_mraw(w, "evidenceSummary", AR_STR("{\"evidenceRefs\":[],\"verificationOutcomes\":[]}"));
@@ -247,6 +244,7 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_projection_thread_artifacts(s, t, w);
 	ar_projection_checkpoint_summary(s, t->id, w);
 	ar_projection_thread_subagents(t, among, w);
+	ar_projection_jobs(s, among, w);
 	not_built(w);
 	history(t, removed, w);
 	ar_jw_key(w, "contextBoundary");

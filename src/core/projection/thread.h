@@ -9,9 +9,9 @@ struct ar_shown {
 	struct ar_arena arena; /* fini: ar_arena_fini() */
 	struct ar_vec threads; /* struct ar_thread */
 	struct ar_str thread; /* the only one; absent: the session */
-	struct ar_vec
-		children; /* struct ar_shape_subagent_record: all that have not ended, the newest that have;
-				 * newest first. The list command has all. */
+	/* All that have not ended and the newest that have, newest first; the list commands have all. */
+	struct ar_vec children; /* struct ar_shape_subagent_record */
+	struct ar_vec jobs; /* struct ar_job */
 };
 
 void ar_projection_show(const struct ar_session *s, const struct ar_projection_scope *of,
@@ -58,6 +58,10 @@ void ar_projection_outputs(const struct ar_thread *t, struct ar_jw *w);
 void ar_projection_artifact_summary(const struct ar_session *s, struct ar_str thread, struct ar_jw *w);
 void ar_projection_checkpoint_summary(const struct ar_session *s, struct ar_str thread, struct ar_jw *w);
 void ar_projection_thread_artifacts(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
+
+/* job.c: member `jobs` of a thread (they are of the whole session) and of `subagentJobSummary`. */
+void ar_projection_show_jobs(const struct ar_session *s, struct ar_shown *ret);
+void ar_projection_jobs(const struct ar_session *s, const struct ar_shown *shown, struct ar_jw *w);
 
 /* subagent.c: member `subagents` of a thread, and `subagentJobSummary` of the session. */
 void ar_projection_thread_subagents(const struct ar_thread *t, const struct ar_shown *shown, struct ar_jw *w);
