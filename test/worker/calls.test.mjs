@@ -5,7 +5,7 @@ import { existsSync, readFileSync, readdirSync, realpathSync, writeFileSync } fr
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { newFolder, ok, sleep, waitFor, world } from '../lib/runtime.mjs';
-import { factsOf, must } from '../tenant/tenants.mjs';
+import { ask, factsOf, must } from '../tenant/tenants.mjs';
 import { again, startRelay, startWorker, stateOf } from './worker.mjs';
 
 const isRoot = process.getuid() === 0;
@@ -47,6 +47,14 @@ test('file tools and commands work there', async () => {
 	assert.ok(failed.text.includes('7'), failed.text);
 	const [, bound] = await factsOf(w.rt, undefined, wrote.sessionId);
 	assert.equal(bound.payload.binding.worker, one.workerId);
+});
+
+test('commands there get the environment of the workspace; secrets of the settings do not reach a worker', async () => {
+	const { workspace: far } = await ok(w.rt, 'create_workspace', { name: 'with variables', worker: one.workerId, environment: [{ name: 'STAGE', value: 'far away' }] });
+	assert.ok((await run(far, 'shell', { command: 'echo "<$STAGE>"' })).text.includes('<far away>'));
+	const { status, body } = await ask(w.rt, undefined, 'update_workspace', { workspaceId: far.workspaceId, environment: [{ name: 'KEY', secret: 'DEPLOY' }] });
+	assert.deepEqual([status, body.error.code], [400, 'invalid_input']);
+	assert.match(body.error.message, /do not reach a worker/);
 });
 
 test('a command in the sandbox of the worker sees neither its token nor other workspaces', async () => {

@@ -164,5 +164,9 @@ test('a workspace that allows more than the settings gives nothing more; one tha
 	const judged = await waitFor(async () => (await factsOf(at.rt, undefined, sessionId)).find((f) => f.turnId === turnId && f.type === 'permission.evaluated'), 'the judgement');
 	assert.equal(judged.payload.decision, 'deny');
 	assert.match(judged.payload.decisionReason, /sandbox read_only is not allowed in this workspace/);
+	const danger = await submit(at.rt, shell('touch made', { sandbox: 'danger_full_access', justification: 'please' }), { createPolicy: { workspaceId: workspace.workspaceId } });
+	const refused = await waitFor(async () => (await factsOf(at.rt, undefined, danger.sessionId)).find((f) => f.turnId === danger.turnId && f.type === 'permission.evaluated'), 'the judgement');
+	assert.equal(refused.payload.decision, 'deny');
+	assert.match(refused.payload.decisionReason, /sandbox\.allow_danger/);
 	await at.rt.stop();
 });
