@@ -1,4 +1,5 @@
 // A working day in tmux, with the daemon that agentctl starts and a scripted model: what a person must see at each point, from the first start to the exit.
+// ci: release only
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chownSync, readFileSync, writeFileSync } from "node:fs";

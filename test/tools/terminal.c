@@ -5,9 +5,9 @@
  * Commands come on standard input, a line each: `type HEX` gives bytes to the program, `size COLS ROWS`
  * resizes, `show` prints the rows in sight, `all` those that scrolled off too, both as text, then a line
  * "--", then a letter for the style of each column, then a line "."; `wrote` prints how many bytes the
- * program has written. With a delay bytes arrive that much later, in both directions, as over a long line.
- * `hold` stops reading what the program writes, `go` begins again. The end of standard input ends the
- * program. One thread. */
+ * program has written, and how many of them at most were under way at once. With a delay bytes arrive that
+ * much later, in both directions, as over a long line. `hold` stops reading what the program writes, `go`
+ * begins again. The end of standard input ends the program. One thread. */
 #include "fake_terminal.h"
 #include "str.h"
 
@@ -40,6 +40,7 @@ struct terminal {
 	int pty;
 	pid_t child;
 	int64_t delay, wrote;
+	int64_t under_way, most; /* bytes of the program that have not arrived yet, and the most there were */
 	struct way in, out; /* to the program, from it */
 	struct ar_buf typed; /* of standard input, no whole line yet */
 	struct ar_buf bytes; /* for libvterm, less than a sequence */
@@ -116,6 +117,7 @@ static void deliver(struct terminal *t)
 
 	while ((piece = arrived(&t->out, now))) {
 		show_bytes(t, piece->bytes, piece->len);
+		t->under_way -= (int64_t)piece->len;
 		free(piece);
 	}
 	send_answers(t);
@@ -138,6 +140,8 @@ static void read_program(struct terminal *t)
 
 	if (n > 0) {
 		t->wrote += n;
+		t->under_way += n;
+		t->most = t->under_way > t->most ? t->under_way : t->most;
 		send_later(&t->out, now_ms() + t->delay, bytes, (size_t)n);
 	} else if (n == 0 || errno != EINTR) {
 		t->is_gone = true;
@@ -192,7 +196,7 @@ static void run_command(struct terminal *t, const char *line)
 	else if (!strcmp(line, "show") || !strcmp(line, "all"))
 		show(t, line[0] == 'a');
 	else if (!strcmp(line, "wrote"))
-		printf("%lld\n.\n", (long long)t->wrote);
+		printf("%lld %lld\n.\n", (long long)t->wrote, (long long)t->most);
 	else if (!strcmp(line, "hold") || !strcmp(line, "go"))
 		t->is_held = line[0] == 'h';
 	fflush(stdout);

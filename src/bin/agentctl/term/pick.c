@@ -178,8 +178,8 @@ void ar_term_pick_rows(struct ar_term *t, struct ar_buf *rows)
 	size_t first = t->pick.chosen >= most ? t->pick.chosen - most + 1 : 0;
 
 	ar_text_style(rows, AR_STYLE_DIM);
-	ar_buf_addf(rows, "  %zu of %zu sessions · type to filter · Enter opens · Esc leaves the list\n", count,
-		    t->pick.count);
+	ar_buf_addf(rows, "  %zu of %zu sessions · type to filter · Enter opens · Esc leaves the list\n",
+		    count, t->pick.count);
 	for (size_t i = 0; i < t->pick.count; i++) {
 		if (!is_match(t, &t->pick.sessions[i]))
 			continue;
