@@ -1,10 +1,10 @@
 // Coming back: the list of sessions to choose from, and the texts of earlier conversations.
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { newFolder, ok, waitFor, world } from "../lib/runtime.mjs";
-import { bin, Place } from "../ctl/place.mjs";
+import { bin, Place, sleep } from "../ctl/place.mjs";
 import { Vterm } from "./vterm.mjs";
 
 const CTL = join(bin, "agentctl");
@@ -87,6 +87,26 @@ test("Esc leaves the list for a new session; /resume opens it in a chat; without
 	const { code, err } = await place.ctl("--socket", w.rt.socket, "chat", "--resume");
 	assert.equal(code, 2);
 	assert.match(err, /needs a terminal[^]*agentctl chat --session/);
+});
+
+test("what is typed into the list answers no question that waits meanwhile", async () => {
+	const work = realpathSync(newFolder());
+	chownSync(work, 1000, 1000);
+	const asks = await world({ config: { "tools.workspace": work } });
+	const { sessionId } = await ok(asks.rt, "submit_turn", { createPolicy: {}, text: "Yesterday [[say y]]" });
+	await waitFor(async () => (await ok(asks.rt, "get_session", { sessionId })).status === "idle", "its end");
+	t = new Vterm({ env: { ...place.env, XDG_STATE_HOME: state }, cwd: place.work }, CTL, "--socket", asks.rt.socket, "chat", "--no-workspace");
+	await t.until(READY);
+	await enter('[[tool shell {"command":"echo no"}]]', /why am I asked/);
+	await sleep(600); // from now on a key would be an answer
+	await enter("/resume", /1 of 1 sessions/);
+	t.type("y");
+	await t.until(/^› y\s*$/m);
+	assert.equal((await ok(asks.rt, "list_actions", {})).actions.length, 1);
+	t.key("Escape");
+	await t.until(/why am I asked/);
+	t.type("n");
+	await t.until(/^✗ You said no/m, { all: true });
 });
 
 test("texts are there again in the next conversation, in a file that only the user can read; not those that begin with a blank", async () => {

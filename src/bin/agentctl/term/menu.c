@@ -51,7 +51,7 @@ void ar_term_menu_update(struct ar_term *t)
 
 	ar_buf_clear(&m->items);
 	m->count = 0;
-	if (t->edit.is_searching || ar_str_eq(word, ar_buf_str(&m->closed_for)))
+	if (t->pick.is_open || t->edit.is_searching || ar_str_eq(word, ar_buf_str(&m->closed_for)))
 		m->count = 0;
 	else if (is_command)
 		add_commands(t, word);

@@ -223,10 +223,11 @@ bool ar_term_pick_key(struct ar_term *t, const struct ar_key *key)
 	case AR_KEY_ESC:
 		close_list(t);
 		return true;
-	case AR_KEY_TEXT:
+	case AR_KEY_CTRL: /* leaves, suspends */
+		return false;
+	default: /* the filter's, and nobody else's: a question may wait meanwhile */
 		t->pick.chosen = 0;
-		return false;
-	default:
-		return false;
+		(void)ar_edit_key(&t->edit, key);
+		return true;
 	}
 }
