@@ -156,7 +156,10 @@ test(`${SCHEDULES} schedules, most due in the same minute, ${WAVES} times, with 
 	const lasted = (Date.now() - began) / 1000;
 	const turns = new Set(), late = [], statuses = {};
 	await each(SCHEDULES, async (i) => {
-		for (const run of await endedRuns(world.c, i, made[i])) {
+		const runs = await endedRuns(world.c, i, made[i]);
+		// A clock that is days ahead makes times missed that had no run yet; the newest of them has one.
+		if (kindOf(i) === DAILY) assert.ok(runs.some((run) => run.isFired), `${made[i].id} had a run`);
+		for (const run of runs) {
 			statuses[run.status] = (statuses[run.status] ?? 0) + 1;
 			if (run.isFired) turns.add(`sched-${made[i].id.replace('sched_', '')}-${run.number}`);
 			if (run.isFired && kindOf(i) === DAILY) late.push(run.lateMs ?? 0);
@@ -165,7 +168,6 @@ test(`${SCHEDULES} schedules, most due in the same minute, ${WAVES} times, with 
 	});
 	const { turns: asked } = model.count();
 	assert.deepEqual(Object.keys(asked).filter((turn) => !turns.has(turn)), [], 'no turn without a run');
-	assert.ok(late.length >= WAVES * made.filter((s) => s.period === DAY * 1000).length, 'each wave had its runs');
 	const byRightClocks = late.filter((ms) => ms < HOUR * 1000).sort((x, y) => x - y);
 	t.diagnostic(`${turns.size} fires in ${lasted.toFixed(0)} s with ${faults.count} faults; ${((1000 * (world.c.cpu - cpu)) / turns.size).toFixed(2)} ms of CPU each, its turn included; ${JSON.stringify(statuses)}`);
 	t.diagnostic(`late by ${share(byRightClocks, 0.5)} ms (p50), ${share(byRightClocks, 0.99)} ms (p99), ${byRightClocks.at(-1)} ms (most), by clocks that were not ahead (${byRightClocks.length} of ${late.length})`);
