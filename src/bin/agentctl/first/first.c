@@ -104,7 +104,7 @@ static bool ask_for_model(struct ar_ctl *c, struct ar_kept *kept)
 		&c->out,
 		"There is no model yet. There is no key (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY), "
 		"no\nOPENAI_BASE_URL, and no server on this machine (ollama, llama.cpp, LM Studio, "
-		"vLLM).\n\n");
+		"vLLM). agentctl demo shows the terminal without one.\n\n");
 	if (!read_hidden(c, "A key, or the address of a server with /v1/chat/completions; Enter leaves: ",
 			 line) ||
 	    !line[0])
