@@ -121,6 +121,8 @@ test('a conflict is a question and loses nothing; a child that stays open goes o
 	const question = await fact(s, (f) => f.type === 'action.required' && f.actionId === asked.payload.actionId, 'the question');
 	assert.ok(question.payload.prompt.includes(b) && question.payload.prompt.includes('common'), question.payload.prompt);
 	assert.equal(question.threadId, (await get(s, b)).childThreadId);
+	const { threads } = await run('get_session', { sessionId: s.sessionId });
+	assert.deepEqual(threads.map((x) => [x.threadId, x.pendingRequests.length]), [[s.at.threadId, 0], [question.threadId, 1]], 'the thread of a child that has ended is shown while a question of it is open');
 	assert.ok(!existsSync(join(s.root, 'b')), 'nothing is written before the answer');
 	await refused(w.rt, 'conflict', 'apply_workspace', { sessionId: s.sessionId, subagentId: b });
 	await end(s, b);

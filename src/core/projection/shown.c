@@ -5,7 +5,7 @@
 #include "thread.h"
 
 #define ENDED_CHILDREN 3 /* newest of them that are listed when a session is read */
-#define ENDED_CHILDREN_MORE 50 /* when one thread is, or with all that ended */
+#define ENDED_CHILDREN_OF_THREAD 50 /* of its own when one thread is read */
 
 static bool is_of_child(const struct ar_thread *t)
 {
@@ -38,15 +38,16 @@ static bool is_at_work(const struct ar_session *s, const struct ar_thread *t)
 	return false;
 }
 
-static void show_children(const struct ar_session *s, size_t most_ended, struct ar_shown *ret)
+static void show_children(const struct ar_session *s, bool is_all, struct ar_shown *ret)
 {
-	size_t ended = 0;
+	size_t ended = 0, own = 0;
 
 	for (size_t i = s->subagents.count; i > 0; i--) {
 		struct ar_subagent *a = s->subagents.at[i - 1];
-		bool is_over = ar_subagent_is_over(a->record);
+		bool is_own = ar_str_eq(a->record->parent_thread_id, ret->thread);
 
-		if (!is_over || ended++ < most_ended)
+		if (is_all || !ar_subagent_is_over(a->record) ||
+		    (is_own ? own++ < ENDED_CHILDREN_OF_THREAD : ended++ < ENDED_CHILDREN))
 			ar_vec_push(&ret->arena, &ret->children, (void *)a->record);
 	}
 }
@@ -64,5 +65,5 @@ void ar_projection_show(const struct ar_session *s, const struct ar_projection_s
 			ar_vec_push(&ret->arena, &ret->threads, t);
 	}
 	ar_projection_show_jobs(s, ret);
-	show_children(s, is_one || is_all ? ENDED_CHILDREN_MORE : ENDED_CHILDREN, ret);
+	show_children(s, is_all, ret);
 }
