@@ -23,8 +23,8 @@ before(async () => {
 	w = await world({ config: { 'tools.workspace': workspace, 'permission.mode': 'bypass', 'process.grace_ms': 600000 } });
 });
 
-/** A command that ends when it was asked to and the file `go` is there. */
-const stubborn = (name) => `trap 'until test -e ${name}.go; do sleep 0.05; done; exit 0' INT TERM; echo up > ${name}.up; while :; do sleep 0.05; done`;
+/** A command that ends when it was asked to and the file `go` is there; or after some minutes, when a test has failed. */
+const stubborn = (name) => `i=0; step() { sleep 0.05; i=$((i+1)); }; trap 'until test -e ${name}.go || test $i -gt 4800; do step; done; exit 0' INT TERM; echo up > ${name}.up; while test $i -lt 4800; do step; done`;
 
 /** A task with one of each, all at work. */
 async function whole(name) {
