@@ -288,7 +288,7 @@ static void on_process(struct ar_tool_call *c, const struct ar_process_spec *wan
 	if (r->live->engine->is_stopping || r->is_cancelled || r->is_late)
 		return;
 	variables = ar_environment_texts(ar_session_environment(&r->live->state), false, &a);
-	spec.env = variables.at;
+	spec.env = variables.at; /* no tool names any of its own */
 	spec.env_count = variables.count;
 	spec.secrets = ar_session_secret_variables(&r->live->state, &a, &spec.secret_count);
 	spec.session_id = c->session_id;

@@ -82,7 +82,6 @@ void ar_servers_plan(struct ar_live *l, const struct ar_effect_servers *effect)
 	const struct ar_shape_workspace_binding *bound = l->state.bound;
 	struct ar_live_servers *s = ar_new0(sizeof(*s));
 	struct ar_engine *e = l->engine;
-
 	enum ar_sandbox_profile profile;
 
 	if (!ar_profile_of_servers(&l->state, e->o.policy, &profile))
