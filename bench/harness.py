@@ -241,7 +241,8 @@ class Bench:
         return server
 
     def agentd(self, data, model=None, cpu=None, syncs=None, env=None, options=(), before=()):
-        env = dict(env or {})
+        # Sizes are those of the runtime's own work: the standard prompt would be in each of them.
+        env = {"AGENTD_SYSTEM_PROMPT": "none", **(env or {})}
         if model:
             env["OPENAI_BASE_URL"] = f"http://127.0.0.1:{model.port}/v1"
         if syncs:
