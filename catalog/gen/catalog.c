@@ -9119,7 +9119,7 @@ const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {
 	[AR_ERR_METHOD_NOT_ALLOWED] = { "method_not_allowed", 405, -32600, false,
 	  "The path does not support this method; use one of the Allow header." },
 	[AR_ERR_PAYLOAD_TOO_LARGE] = { "payload_too_large", 413, -32600, false,
-	  "The body is larger than the server accepts; send less, or store the content first and pass a ref." },
+	  "The body is larger than the server accepts; send less, or raise limits.max_body_bytes." },
 	[AR_ERR_HEADER_TOO_LARGE] = { "header_too_large", 431, -32600, false,
 	  "The request line and headers are larger than the server accepts; shorten them." },
 	[AR_ERR_UNSUPPORTED_MEDIA_TYPE] = { "unsupported_media_type", 415, -32600, false,

@@ -10,7 +10,7 @@ export type ErrorCode =
   | "not_found"
   /** The path does not support this method; use one of the Allow header. */
   | "method_not_allowed"
-  /** The body is larger than the server accepts; send less, or store the content first and pass a ref. */
+  /** The body is larger than the server accepts; send less, or raise limits.max_body_bytes. */
   | "payload_too_large"
   /** The request line and headers are larger than the server accepts; shorten them. */
   | "header_too_large"
