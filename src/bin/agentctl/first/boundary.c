@@ -14,6 +14,14 @@ static bool is_own_daemon(const struct ar_ctl *c)
 	return c->socket && lstat(c->socket, &st) == 0 && st.st_uid == geteuid();
 }
 
+/* What becomes of commands here. */
+enum boundary {
+	NOT_KNOWN,
+	NONE, /* the profile is not enforced: they do not run */
+	OPEN, /* they run without a sandbox */
+	CONFINED,
+};
+
 /* ---- the sandbox ---- */
 
 static struct ar_json find_profile(struct ar_json report)
@@ -36,8 +44,7 @@ static void print_word(struct ar_out *o, const char *before, struct ar_str word)
 	ar_out_line(o, word);
 }
 
-/* Whether the profile confines commands here. */
-static bool print_profile(struct ar_ctl *c, struct ar_json report)
+static enum boundary print_profile(struct ar_ctl *c, struct ar_json report)
 {
 	struct ar_json profile = find_profile(report), guarantees = ar_json_get(profile, "guarantees");
 	struct ar_str name = ar_api_str(profile, "name");
@@ -56,20 +63,22 @@ static bool print_profile(struct ar_ctl *c, struct ar_json report)
 		ar_out_printf(&c->out, "; agentctl sandbox check tells what to do");
 	}
 	ar_out_printf(&c->out, "\n");
-	return is_available && is_confined;
+	if (!is_available)
+		return NONE;
+	return is_confined ? CONFINED : OPEN;
 }
 
-static bool print_sandbox(struct ar_ctl *c)
+static enum boundary print_sandbox(struct ar_ctl *c)
 {
 	struct ar_json_parser *parser = ar_json_parser_new();
 	struct ar_str text = ar_daemon_sandbox(c);
 	struct ar_json report = { 0 };
-	bool is_confined = false;
+	enum boundary found = NOT_KNOWN;
 
 	if (!ar_str_absent(text) && ar_json_parse(parser, text, &report, NULL) == AR_OK)
-		is_confined = print_profile(c, report);
+		found = print_profile(c, report);
 	ar_json_parser_free(parser);
-	return is_confined;
+	return found;
 }
 
 /* ---- the mode ---- */
@@ -87,7 +96,7 @@ static const struct {
 	{ "", "everything that does more than read asks", "everything that does more than read asks" },
 };
 
-static void print_mode(struct ar_ctl *c, struct ar_json settings, bool is_confined)
+static void print_mode(struct ar_ctl *c, struct ar_json settings, enum boundary found)
 {
 	for (struct ar_json_iter it = ar_json_iter(settings); ar_json_next(&it);) {
 		struct ar_str mode = ar_api_str(it.value, "value");
@@ -98,7 +107,12 @@ static void print_mode(struct ar_ctl *c, struct ar_json settings, bool is_confin
 		while (meanings[i].mode[0] && !ar_str_is(mode, meanings[i].mode))
 			i++;
 		print_word(&c->out, "permission mode: ", mode);
-		ar_out_printf(&c->out, ": %s\n", is_confined ? meanings[i].confined : meanings[i].open);
+		if (found == NONE)
+			ar_out_printf(&c->out, "; commands and edits do not run without the sandbox");
+		else if (found != NOT_KNOWN)
+			ar_out_printf(&c->out, ": %s",
+				      found == CONFINED ? meanings[i].confined : meanings[i].open);
+		ar_out_printf(&c->out, "\n");
 	}
 }
 

@@ -5,8 +5,8 @@
 #include "ctl.h"
 
 /* Prints whether the sandbox profile of the daemon is enforced on this machine, which is tested now, and the
- * permission mode that it has, with what follows from both. Nothing where the daemon is not the user's own:
- * its sandbox cannot be tested from here. */
+ * permission mode that it has, with what follows from both, as far as it is known. Nothing where the daemon
+ * is not the user's own: its sandbox cannot be tested from here. */
 void ar_boundary_print(struct ar_ctl *c);
 
 #endif
