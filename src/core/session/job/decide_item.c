@@ -177,17 +177,11 @@ static struct ar_str message_in(struct ar_decision *d, struct ar_str reply, bool
 /* The item and the attempt that an answer is about; NULL: neither is at work any more. */
 static const struct ar_job_item *item_of_answer(const struct ar_decision *d, struct ar_job **ret_job)
 {
-	struct ar_str subject = d->input->sent->subject;
 	const struct ar_job_item *item;
-	size_t colon = subject.len;
 	int64_t number;
 	uint64_t attempt;
 
-	while (colon > 0 && subject.p[colon - 1] != ':')
-		colon--;
-	if (colon == 0 || !ar_str_to_u64((struct ar_str){ subject.p + colon, subject.len - colon }, &attempt))
-		return NULL;
-	*ret_job = ar_session_job_of(d->session, (struct ar_str){ subject.p, colon - 1 }, &number);
+	*ret_job = ar_session_job_of_subject(d->session, d->input->sent->subject, &number, &attempt);
 	item = *ret_job && (*ret_job)->status == AR_JOB_RUNNING ? ar_job_running(*ret_job, number) : NULL;
 	return item && !item->is_assigned && item->attempt == (int64_t)attempt ? item : NULL;
 }

@@ -92,6 +92,10 @@ struct ar_str ar_job_item_id(struct ar_arena *a, const struct ar_job *job, int64
 /* The job and the number that the id of an item names; NULL: none of this session. */
 struct ar_job *ar_session_job_of(const struct ar_session *s, struct ar_str item_id, int64_t *ret_number);
 
+/* The same of the subject of what was sent for an item: its id, a colon and the number of the attempt. */
+struct ar_job *ar_session_job_of_subject(const struct ar_session *s, struct ar_str subject,
+					 int64_t *ret_number, uint64_t *ret_attempt);
+
 /* The item, while it is worked on; NULL: it is not. */
 struct ar_job_item *ar_job_running(const struct ar_job *job, int64_t number);
 int64_t ar_job_at_work(const struct ar_job *job); /* turns: items that others have take no place */

@@ -192,14 +192,10 @@ static void for_recovery(const struct ar_session *s, struct ar_arena *a, struct 
 static void for_answer(const struct ar_session *s, struct ar_str subject, struct ar_arena *a,
 		       struct ar_job_needs *n)
 {
-	const struct ar_job *job = NULL;
-	size_t colon = subject.len;
 	int64_t number;
+	uint64_t attempt;
+	const struct ar_job *job = ar_session_job_of_subject(s, subject, &number, &attempt);
 
-	while (colon > 0 && subject.p[colon - 1] != ':')
-		colon--;
-	if (colon > 0)
-		job = ar_session_job_of(s, (struct ar_str){ subject.p, colon - 1 }, &number);
 	if (!job)
 		return;
 	for_end_of_item(job, a, n);

@@ -52,6 +52,19 @@ struct ar_job *ar_session_job_of(const struct ar_session *s, struct ar_str item_
 	return job;
 }
 
+struct ar_job *ar_session_job_of_subject(const struct ar_session *s, struct ar_str subject,
+					 int64_t *ret_number, uint64_t *ret_attempt)
+{
+	size_t colon = subject.len;
+
+	while (colon > 0 && subject.p[colon - 1] != ':')
+		colon--;
+	if (colon == 0 ||
+	    !ar_str_to_u64((struct ar_str){ subject.p + colon, subject.len - colon }, ret_attempt))
+		return NULL;
+	return ar_session_job_of(s, (struct ar_str){ subject.p, colon - 1 }, ret_number);
+}
+
 struct ar_job_item *ar_job_running(const struct ar_job *job, int64_t number)
 {
 	for (size_t i = 0; i < job->running.count; i++) {
