@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { bin, newFolder, startModel } from '../lib/runtime.mjs';
 import { has } from './scrape.mjs';
+import { stopwatch } from './stopwatch.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const canCopy = process.getuid() === 0 && has('unshare');
@@ -133,6 +134,8 @@ test('bash finds the completion', packageOnly, async () => {
 	const line = `bash -c 'source /usr/share/bash-completion/completions/agentctl; COMP_WORDS=(agentctl doc); COMP_CWORD=1; _agentctl; echo "\${COMPREPLY[@]}"'`;
 	assert.equal((await machine.ok(line)).trim(), 'doctor');
 });
+
+stopwatch(() => deb);
 
 test('an upgrade keeps settings that were changed, the user and the sessions', packageOnly, async () => {
 	await machine.ok('echo "log: { requests: all }" >> /etc/agentd/agentd.yaml');

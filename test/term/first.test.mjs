@@ -2,11 +2,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import http from "node:http";
 import { dirname, join } from "node:path";
 import { after, afterEach, before, beforeEach, test } from "node:test";
-import { start as startModel } from "../model/scripted.mjs";
 import { bin, Place } from "../ctl/place.mjs";
+import { startFront } from "./front.mjs";
 import { Tmux } from "./tmux.mjs";
 
 const CTL = join(bin, "agentctl");
@@ -14,45 +13,18 @@ const READY = /^›[^]*\/keys$/m;
 let model, front, place, t;
 let tries; // the request of the trial: answered here, with a call or without
 
-/** A server with a list of models, as ollama has; the rest is the scripted model's. */
 before(async () => {
-	model = await startModel(0);
-	front = http.createServer((request, response) => {
-		if (request.url === "/v1/models") {
-			response.end(JSON.stringify({ object: "list", data: [{ id: "small\u001b[2J" }, { id: "large" }] }));
-			return;
-		}
-		if (request.headers.authorization === "Bearer sk-wrong") {
-			response.writeHead(401).end("{}");
-			return;
-		}
-		if (request.headers["content-length"] && request.url === "/v1/chat/completions" && !tries.done) {
-			tries.done = true;
-			request.resume();
-			const call = { id: "c1", type: "function", function: { name: "ping", arguments: "{}" } };
-			response.end(JSON.stringify({ choices: [{ message: { role: "assistant", tool_calls: tries.calls ? [call] : undefined, content: tries.calls ? null : "pong" } }] }));
-			return;
-		}
-		const up = http.request({ port: model.port, host: "127.0.0.1", method: request.method, path: request.url, headers: request.headers }, (reply) => {
-			response.writeHead(reply.statusCode, reply.headers);
-			reply.pipe(response);
-		});
-		up.on("error", () => response.destroy());
-		request.pipe(up);
-	});
-	await new Promise((ready) => front.listen(0, "127.0.0.1", ready));
+	tries = {};
+	front = await startFront(0, tries);
+	model = front.model;
 });
-after(async () => {
-	front.close();
-	front.closeAllConnections();
-	await model.close();
-});
+after(() => front.close());
 afterEach(async () => {
 	t?.end();
 	await place?.end();
 });
 
-beforeEach(() => (tries = { done: false, calls: true }));
+beforeEach(() => Object.assign(tries, { done: false, calls: true }));
 const kept = () => join(place.dir, ".config/agentd/environment");
 
 async function begin(env) {
@@ -63,12 +35,12 @@ async function begin(env) {
 
 test("a server on this machine: one question, then the first answer; the choice is printed", async (context) => {
 	const at = Date.now();
-	await begin({ AGENTCTL_LOCAL_PORTS: `1,${front.address().port}` });
+	await begin({ AGENTCTL_LOCAL_PORTS: `1,${front.port}` });
 	await t.until(/a server at 127\.0\.0\.1:\d+ has 2 models\. Nothing leaves this machine\.\n\n {2}1 {2}small\\u\{1B\}\[2J\n {2}2 {2}large\n\nWhich one\? \[1, n for none\]/);
 	t.type("2");
 	t.key("Enter");
 	await t.until(READY);
-	const answers = `OPENAI_BASE_URL=http://127.0.0.1:${front.address().port}/v1\nAGENTD_MODEL=large\n`;
+	const answers = `OPENAI_BASE_URL=http://127.0.0.1:${front.port}/v1\nAGENTD_MODEL=large\n`;
 	for (const line of answers.trim().split("\n")) assert.ok(t.all().includes(line), line);
 	assert.match(t.all(), /trying the model large\n.*it answers in \d+\.\d s; tools work/);
 	assert.equal(readFileSync(kept(), "utf8"), answers);
@@ -102,7 +74,7 @@ test("nothing at all: an address is asked for and ends in a chat; nothing is no 
 
 test("what was answered is kept: the next daemon has it without a question; a file that others can read is not used", async () => {
 	tries.calls = false;
-	await begin({ AGENTCTL_LOCAL_PORTS: String(front.address().port) });
+	await begin({ AGENTCTL_LOCAL_PORTS: String(front.port) });
 	await t.until(/Which one\?/);
 	t.key("Enter");
 	await t.until(READY);
@@ -123,7 +95,7 @@ test("what was answered is kept: the next daemon has it without a question; a fi
 });
 
 test("setup: a key that is refused is not kept; a variable of the environment comes first; without a terminal it says so", async () => {
-	const url = `http://127.0.0.1:${front.address().port}/v1`;
+	const url = `http://127.0.0.1:${front.port}/v1`;
 	place = await Place.make({ withModel: false, env: { AGENTCTL_LOCAL_PORTS: "1" } });
 	t = new Tmux({ env: place.env, cwd: place.work });
 	t.run(CTL, "setup");
