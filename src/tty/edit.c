@@ -6,39 +6,39 @@
 
 /* ---- moving ---- */
 
-static size_t line_begin(const struct ar_edit *e, size_t at)
+size_t ar_edit_line_begin(const struct ar_edit *e, size_t at)
 {
 	while (at > 0 && e->text.p[at - 1] != '\n')
 		at--;
 	return at;
 }
 
-static size_t line_end(const struct ar_edit *e, size_t at)
+size_t ar_edit_line_end(const struct ar_edit *e, size_t at)
 {
 	while (at < e->text.len && e->text.p[at] != '\n')
 		at++;
 	return at;
 }
 
-static bool is_blank_at(const struct ar_edit *e, size_t at)
+bool ar_edit_is_blank(const struct ar_edit *e, size_t at)
 {
 	return e->text.p[at] == ' ' || e->text.p[at] == '\n' || e->text.p[at] == '\t';
 }
 
-static size_t word_before(const struct ar_edit *e, size_t at)
+size_t ar_edit_word_before(const struct ar_edit *e, size_t at)
 {
-	while (at > 0 && is_blank_at(e, at - 1))
+	while (at > 0 && ar_edit_is_blank(e, at - 1))
 		at--;
-	while (at > 0 && !is_blank_at(e, at - 1))
+	while (at > 0 && !ar_edit_is_blank(e, at - 1))
 		at = ar_edit_before(e, at);
 	return at;
 }
 
-static size_t word_after(const struct ar_edit *e, size_t at)
+size_t ar_edit_word_after(const struct ar_edit *e, size_t at)
 {
-	while (at < e->text.len && is_blank_at(e, at))
+	while (at < e->text.len && ar_edit_is_blank(e, at))
 		at++;
-	while (at < e->text.len && !is_blank_at(e, at))
+	while (at < e->text.len && !ar_edit_is_blank(e, at))
 		at = ar_edit_after(e, at);
 	return at;
 }
@@ -46,7 +46,7 @@ static size_t word_after(const struct ar_edit *e, size_t at)
 /* As many characters into another line as the caret is in its own. */
 static size_t at_same_place(const struct ar_edit *e, size_t line)
 {
-	size_t at = line_begin(e, e->caret), end = line_end(e, line);
+	size_t at = ar_edit_line_begin(e, e->caret), end = ar_edit_line_end(e, line);
 
 	for (; at < e->caret && line < end; at = ar_edit_after(e, at))
 		line = ar_edit_after(e, line);
@@ -91,15 +91,15 @@ void ar_edit_enter(struct ar_edit *e, struct ar_buf *to)
 	ar_edit_text(e, to);
 	ar_edit_remember(e, ar_str_sub(ar_buf_str(to), begin, to->len));
 	ar_edit_set(e, AR_STR(""));
-	e->is_searching = false;
+	e->is_searching = e->is_normal = false;
 }
 
 static bool go_up(struct ar_edit *e)
 {
-	size_t line = line_begin(e, e->caret);
+	size_t line = ar_edit_line_begin(e, e->caret);
 
 	if (line > 0) {
-		e->caret = at_same_place(e, line_begin(e, line - 1));
+		e->caret = at_same_place(e, ar_edit_line_begin(e, line - 1));
 		return true;
 	}
 	if (e->history_at == 0)
@@ -110,7 +110,7 @@ static bool go_up(struct ar_edit *e)
 
 static bool go_down(struct ar_edit *e)
 {
-	size_t end = line_end(e, e->caret);
+	size_t end = ar_edit_line_end(e, e->caret);
 
 	if (end < e->text.len) {
 		e->caret = at_same_place(e, end + 1);
@@ -178,10 +178,10 @@ static bool control_key(struct ar_edit *e, char letter)
 
 	switch (letter) {
 	case 'a':
-		e->caret = line_begin(e, e->caret);
+		e->caret = ar_edit_line_begin(e, e->caret);
 		return true;
 	case 'e':
-		e->caret = line_end(e, e->caret);
+		e->caret = ar_edit_line_end(e, e->caret);
 		return true;
 	case 'b':
 		e->caret = ar_edit_before(e, e->caret);
@@ -190,14 +190,14 @@ static bool control_key(struct ar_edit *e, char letter)
 		e->caret = ar_edit_after(e, e->caret);
 		return true;
 	case 'k':
-		to = line_end(e, e->caret);
+		to = ar_edit_line_end(e, e->caret);
 		ar_edit_remove(e, e->caret, to > e->caret || to == e->text.len ? to : to + 1, true);
 		return true;
 	case 'u':
-		ar_edit_remove(e, line_begin(e, e->caret), e->caret, true);
+		ar_edit_remove(e, ar_edit_line_begin(e, e->caret), e->caret, true);
 		return true;
 	case 'w':
-		ar_edit_remove(e, word_before(e, e->caret), e->caret, true);
+		ar_edit_remove(e, ar_edit_word_before(e, e->caret), e->caret, true);
 		return true;
 	case 'y':
 		ar_edit_insert(e, ar_buf_str(&e->killed));
@@ -223,13 +223,13 @@ static bool alt_key(struct ar_edit *e, char letter)
 {
 	switch (letter) {
 	case 'b':
-		e->caret = word_before(e, e->caret);
+		e->caret = ar_edit_word_before(e, e->caret);
 		return true;
 	case 'f':
-		e->caret = word_after(e, e->caret);
+		e->caret = ar_edit_word_after(e, e->caret);
 		return true;
 	case 'd':
-		ar_edit_remove(e, e->caret, word_after(e, e->caret), true);
+		ar_edit_remove(e, e->caret, ar_edit_word_after(e, e->caret), true);
 		return true;
 	default:
 		return false;
@@ -246,16 +246,16 @@ static bool move_key(struct ar_edit *e, enum ar_key_kind kind)
 		e->caret = ar_edit_after(e, e->caret);
 		return true;
 	case AR_KEY_HOME:
-		e->caret = line_begin(e, e->caret);
+		e->caret = ar_edit_line_begin(e, e->caret);
 		return true;
 	case AR_KEY_END:
-		e->caret = line_end(e, e->caret);
+		e->caret = ar_edit_line_end(e, e->caret);
 		return true;
 	case AR_KEY_WORD_LEFT:
-		e->caret = word_before(e, e->caret);
+		e->caret = ar_edit_word_before(e, e->caret);
 		return true;
 	case AR_KEY_WORD_RIGHT:
-		e->caret = word_after(e, e->caret);
+		e->caret = ar_edit_word_after(e, e->caret);
 		return true;
 	case AR_KEY_UP:
 		return go_up(e);
@@ -269,6 +269,8 @@ static bool move_key(struct ar_edit *e, enum ar_key_kind kind)
 bool ar_edit_key(struct ar_edit *e, const struct ar_key *key)
 {
 	if (e->is_searching && search_key(e, key))
+		return true;
+	if (e->is_vi && ar_edit_vi_key(e, key))
 		return true;
 	switch (key->kind) {
 	case AR_KEY_TEXT:
@@ -301,7 +303,7 @@ static size_t word_begin(const struct ar_edit *e)
 {
 	size_t at = e->caret;
 
-	while (at > 0 && !is_blank_at(e, at - 1))
+	while (at > 0 && !ar_edit_is_blank(e, at - 1))
 		at--;
 	return at;
 }
@@ -329,4 +331,5 @@ void ar_edit_fini(struct ar_edit *e)
 	ar_buf_fini(&e->killed);
 	ar_buf_fini(&e->draft);
 	ar_buf_fini(&e->query);
+	ar_buf_fini(&e->undone);
 }

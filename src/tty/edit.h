@@ -27,6 +27,12 @@ struct ar_edit {
 	size_t history_at; /* the one that is shown; history_count = none */
 	struct ar_buf draft; /* what stood there before */
 
+	bool is_vi; /* the keys are those of vi; otherwise those of readline */
+	bool is_normal; /* of vi: keys are commands */
+	char operator; /* of vi: 'd', 'c' or 'y' that waits for a motion; 0 = none */
+	struct ar_buf undone; /* of vi: the text before the last change */
+	size_t undone_caret;
+
 	bool is_searching; /* Ctrl-R */
 	struct ar_buf query;
 	size_t found; /* history_count = none */
@@ -64,6 +70,19 @@ struct ar_edit_view {
 void ar_edit_show(const struct ar_edit *e, int cols, struct ar_edit_view *ret);
 
 void ar_edit_fini(struct ar_edit *e);
+
+/* ---- places in the text ---- */
+
+size_t ar_edit_line_begin(const struct ar_edit *e, size_t at);
+size_t ar_edit_line_end(const struct ar_edit *e, size_t at);
+size_t ar_edit_word_before(const struct ar_edit *e, size_t at); /* where the word before begins */
+size_t ar_edit_word_after(const struct ar_edit *e, size_t at); /* where the word after ends */
+bool ar_edit_is_blank(const struct ar_edit *e, size_t at);
+
+/* ---- edit_vi.c ---- */
+
+/* True: the key was for vi, as ar_edit_key() says. Only with is_vi. */
+bool ar_edit_vi_key(struct ar_edit *e, const struct ar_key *key);
 
 /* ---- edit_text.c: the text and what stands for a paste in it ---- */
 

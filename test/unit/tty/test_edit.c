@@ -83,6 +83,39 @@ static void test_keys_change_the_text(void **state)
 	}
 }
 
+static void test_keys_of_vi(void **state)
+{
+	static const struct {
+		const char *keys[12], *want;
+	} cases[] = {
+		{ { "one two", "\033", "bdw" }, "one " },	{ { "one two", "\033", "0dw" }, "two" },
+		{ { "one two", "\033", "0cw", "1" }, "1 two" }, { { "one two", "\033", "x" }, "one tw" },
+		{ { "one two", "\033", "0xp" }, "noe two" },	{ { "one two", "\033", "hX" }, "one wo" },
+		{ { "one two", "\033", "bD" }, "one " },	{ { "one two", "\033", "bC", "2" }, "one 2" },
+		{ { "one two", "\033", "Sx" }, "x" },		{ { "one two", "\033", "S", "x" }, "x" },
+		{ { "a\nb\nc", "\033", "kdd" }, "a\nc" },	{ { "a\nb", "\033", "yyP" }, "a\nbb" },
+		{ { "ab", "\033", "i", "-" }, "a-b" },		{ { "ab", "\033", "a", "-" }, "ab-" },
+		{ { " ab", "\033", "I", "-" }, " -ab" },	{ { "ab", "\033", "0A-" }, "ab-" },
+		{ { "ab", "\033", "o", "c" }, "ab\nc" },	{ { "ab", "\033", "O", "c" }, "c\nab" },
+		{ { "one two", "\033", "bdwu" }, "one two" },	{ { "one two", "\033", "bdwuu" }, "one " },
+		{ { "one two", "\033", "dqx" }, "one tw" }, /* no motion drops the operator */
+		{ { "日本語", "\033", "hx" }, "日語" },		{ { "", "\033", "xXhlwbe0$^DdduPp" }, "" },
+		{ { "one two", "\033", "0ex" }, "on two" },	{ { "one two", "\033", "0de" }, " two" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AR_ARRAY_LEN(cases); i++) {
+		struct ar_edit *e = new_edit();
+
+		e->is_vi = true;
+		for (size_t k = 0; cases[i].keys[k]; k++)
+			type(e, cases[i].keys[k]);
+		enter(e, cases[i].want);
+		assert_false(e->is_normal);
+		free_edit(e);
+	}
+}
+
 static void test_history(void **state)
 {
 	struct ar_edit *e = new_edit();
@@ -193,6 +226,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys_change_the_text),
+		cmocka_unit_test(test_keys_of_vi),
 		cmocka_unit_test(test_history),
 		cmocka_unit_test(test_a_long_paste_is_one_character),
 		cmocka_unit_test(test_rows_and_caret),

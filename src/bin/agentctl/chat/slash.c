@@ -78,12 +78,14 @@ static void resume(struct ar_chat *t, struct ar_str word AR_UNUSED)
 		ar_chat_printf(t, "agentctl sessions lists them, agentctl chat --session ID continues one");
 }
 
-static void keys(struct ar_chat *t, struct ar_str word AR_UNUSED)
+static void keys(struct ar_chat *t, struct ar_str word)
 {
-	if (t->term)
-		ar_term_show_keys(t->term);
-	else
+	if (!t->term)
 		ar_chat_printf(t, "lines are edited by the terminal itself");
+	else if (ar_str_empty(word))
+		ar_term_show_keys(t->term);
+	else if (!ar_term_set_keys(t->term, word))
+		ar_chat_printf(t, "/keys vi and /keys emacs change the keys; /keys lists them");
 }
 
 static void output(struct ar_chat *t, struct ar_str word AR_UNUSED)
@@ -117,7 +119,7 @@ static const struct {
 	{ "rollback", "", "roll the last turn back", true, ar_chat_rollback },
 	{ "undo", "", "restore the files that the last turn changed", true, ar_chat_undo },
 	{ "output", "", "all of the last command's output", false, output },
-	{ "keys", "", "what the keys do", false, keys },
+	{ "keys", " [vi|emacs]", "what the keys do; or other keys", false, keys },
 	{ "new", "", "begin a new session", false, new_session },
 	{ "resume", "", "choose another session of this folder", false, resume },
 	{ "exit", "", "exit; running work continues", false, quit_chat },

@@ -254,7 +254,7 @@ static bool own_key(struct ar_term *t, const struct ar_key *key)
 		steer(t);
 		return true;
 	case AR_KEY_ESC:
-		if (t->edit.is_searching)
+		if (t->edit.is_searching || (t->edit.is_vi && !t->edit.is_normal))
 			return false;
 		on_escape(t);
 		return true;
@@ -308,4 +308,19 @@ void ar_term_show_keys(struct ar_term *t)
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++)
 		ar_term_printf(t, AR_STYLE_PLAIN, "  %-26s %s", rows[i][0], rows[i][1]);
+	ar_term_printf(t, AR_STYLE_DIM, "  %s",
+		       t->edit.is_vi ? "keys of vi; /keys emacs changes that" : "/keys vi: the keys of vi");
+}
+
+bool ar_term_set_keys(struct ar_term *t, struct ar_str name)
+{
+	bool is_vi = ar_str_eq(name, AR_STR("vi"));
+
+	if (!is_vi && !ar_str_eq(name, AR_STR("emacs")))
+		return false;
+	t->edit.is_vi = is_vi;
+	t->edit.is_normal = false;
+	ar_term_printf(t, AR_STYLE_DIM, "keys of %s; AGENTCTL_KEYS=%s keeps that", is_vi ? "vi" : "emacs",
+		       is_vi ? "vi" : "emacs");
+	return true;
 }

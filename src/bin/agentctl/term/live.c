@@ -116,44 +116,111 @@ static void add_queued(struct ar_term *t, struct ar_buf *rows)
 
 /* ---- the status ---- */
 
-static void add_context(const struct ar_term *t, struct ar_buf *rows)
-{
-	if (t->window > 0)
-		ar_buf_addf(rows, " · ctx %lld %%", (long long)(t->tokens * 100 / t->window));
-}
-
-static void add_cost(const struct ar_chat *chat, struct ar_buf *rows)
-{
-	double amount = chat->all.amount + chat->turn.amount;
-
-	if (chat->all.is_priced || chat->turn.is_priced)
-		ar_buf_addf(rows, " · %.3f %s", amount,
-			    chat->all.is_priced ? chat->all.currency : chat->turn.currency);
-}
-
-static void add_status(struct ar_term *t, struct ar_buf *rows)
+static void add_model(struct ar_term *t, struct ar_buf *part)
 {
 	struct ar_chat *chat = t->chat;
 	struct ar_str model =
 		chat->shown_model.len ? ar_buf_str(&chat->shown_model) : AR_STR("model of agentd");
 
-	ar_text_style(rows, AR_STYLE_DIM);
-	ar_buf_addz(rows, "  ");
-	ar_text_add(rows, ar_str_absent(chat->model) ? model : chat->model);
-	ar_buf_addz(rows, " · ");
-	ar_text_add(rows, !ar_str_absent(chat->mode) ? chat->mode
-			  : t->mode.len		     ? ar_buf_str(&t->mode)
-						     : AR_STR("mode of agentd"));
-	add_context(t, rows);
-	add_cost(chat, rows);
-	ar_buf_addz(rows, " · ");
-	ar_buf_adds(rows, ar_buf_str(&t->folder));
+	ar_text_add(part, ar_str_absent(chat->model) ? model : chat->model);
+}
+
+static void add_mode(struct ar_term *t, struct ar_buf *part)
+{
+	ar_text_add(part, !ar_str_absent(t->chat->mode) ? t->chat->mode
+			  : t->mode.len			? ar_buf_str(&t->mode)
+							: AR_STR("mode of agentd"));
+}
+
+static void add_context(struct ar_term *t, struct ar_buf *part)
+{
+	if (t->window > 0)
+		ar_buf_addf(part, "ctx %lld %%", (long long)(t->tokens * 100 / t->window));
+}
+
+static void add_cost(struct ar_term *t, struct ar_buf *part)
+{
+	const struct ar_chat *chat = t->chat;
+	double amount = chat->all.amount + chat->turn.amount;
+
+	if (chat->all.is_priced || chat->turn.is_priced)
+		ar_buf_addf(part, "%.3f %s", amount,
+			    chat->all.is_priced ? chat->all.currency : chat->turn.currency);
+}
+
+static void add_branch(struct ar_term *t, struct ar_buf *part)
+{
+	ar_buf_adds(part, ar_buf_str(&t->branch));
+}
+
+static void add_folder(struct ar_term *t, struct ar_buf *part)
+{
+	ar_buf_adds(part, ar_buf_str(&t->folder));
 	if (t->branch.len) {
-		ar_buf_addz(rows, " (");
-		ar_buf_adds(rows, ar_buf_str(&t->branch));
-		ar_buf_addc(rows, ')');
+		ar_buf_addz(part, " (");
+		add_branch(t, part);
+		ar_buf_addc(part, ')');
 	}
-	ar_buf_addz(rows, " · /keys\n");
+}
+
+static void add_keys(struct ar_term *t, struct ar_buf *part)
+{
+	ar_buf_addz(part, !t->edit.is_vi ? "/keys" : t->edit.is_normal ? "vi normal" : "vi insert");
+}
+
+static void add_session(struct ar_term *t, struct ar_buf *part)
+{
+	ar_text_add(part, t->chat->session);
+}
+
+static void add_queue(struct ar_term *t, struct ar_buf *part)
+{
+	if (t->queued_count)
+		ar_buf_addf(part, "%zu waiting", t->queued_count);
+}
+
+static const struct {
+	const char *name;
+	void (*add)(struct ar_term *t, struct ar_buf *part);
+} status_parts[] = {
+	{ "model", add_model }, { "mode", add_mode },	    { "context", add_context },
+	{ "cost", add_cost },	{ "folder", add_folder },   { "branch", add_branch },
+	{ "keys", add_keys },	{ "session", add_session }, { "queue", add_queue },
+};
+
+/* A part that has nothing to say is left out; a name that is none of them is shown as it is. */
+static void add_part(struct ar_term *t, struct ar_str name, struct ar_buf *part)
+{
+	for (size_t i = 0; i < AR_ARRAY_LEN(status_parts); i++) {
+		if (ar_str_eq(name, ar_str_from(status_parts[i].name))) {
+			status_parts[i].add(t, part);
+			return;
+		}
+	}
+	ar_text_add(part, name);
+}
+
+static void add_status(struct ar_term *t, struct ar_buf *rows)
+{
+	struct ar_str rest =
+		ar_str_empty(t->status) ? AR_STR("model,mode,context,cost,folder,keys") : t->status;
+	struct ar_str name;
+	struct ar_buf part = { 0 };
+	bool is_first = true;
+
+	ar_text_style(rows, AR_STYLE_DIM);
+	while (rest.len) {
+		rest = ar_str_split(rest, ',', &name);
+		ar_buf_clear(&part);
+		add_part(t, name, &part);
+		if (!part.len)
+			continue;
+		ar_buf_addz(rows, is_first ? "  " : " · ");
+		ar_buf_adds(rows, ar_buf_str(&part));
+		is_first = false;
+	}
+	ar_buf_addc(rows, '\n');
+	ar_buf_fini(&part);
 }
 
 /* ---- all of it ---- */

@@ -418,6 +418,8 @@ struct ar_term *ar_term_begin(struct ar_chat *chat)
 	ar_place_read(&t->folder, &t->branch);
 	fflush(c->out.file);
 	fflush(c->err.file);
+	t->status = ar_str_from(getenv("AGENTCTL_STATUS"));
+	t->edit.is_vi = ar_str_eq(ar_str_from(getenv("AGENTCTL_KEYS")), AR_STR("vi"));
 	ar_history_load(c, &t->edit);
 	ar_raw_enter();
 	set_title(t);

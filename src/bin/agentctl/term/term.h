@@ -104,6 +104,7 @@ struct ar_term {
 	struct ar_term_ask ask;
 	struct ar_term_pick pick;
 	struct ar_buf folder, branch;
+	struct ar_str status; /* names of the parts of the last row, in their order */
 	struct ar_buf mode; /* of permission, that the last turn had */
 	bool is_compacting; /* a summary of the conversation is being written */
 	bool is_rewinding; /* what to take back is being asked */
@@ -233,6 +234,9 @@ void ar_term_keys(struct ar_term *t, bool is_idle);
 void ar_term_turn_began(struct ar_term *t, struct ar_str turn);
 void ar_term_queue(struct ar_term *t, struct ar_str turn, struct ar_str text); /* a text from here waits */
 void ar_term_show_keys(struct ar_term *t);
+
+/* The keys of "vi" or "emacs". False: another name. */
+bool ar_term_set_keys(struct ar_term *t, struct ar_str name);
 
 /* ---- run.c ---- */
 
