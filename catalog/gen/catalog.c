@@ -7372,6 +7372,36 @@ static const struct ar_field_desc ar_cmd_report_job_out_fields[] = {
 	  "The same.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_read_events_in_fields[] = {
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_read_events_in, session_id), NULL, { 0, false },
+	  "The session; without it, the one that threadId, turnId or taskId is of.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_read_events_in, thread_id), NULL, { 0, false },
+	  "Only what belongs to this thread.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_read_events_in, turn_id), NULL, { 0, false },
+	  "Only what belongs to this turn.", NULL },
+	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_read_events_in, task_id), NULL, { 0, false },
+	  "Only what belongs to this task.", NULL },
+	{ "types", AR_F_TEXTS, false, false, false, 0, 16384, offsetof(struct ar_cmd_read_events_in, types), NULL, { 0, false },
+	  "Only these event types; a family such as tool.* selects all of its types.", NULL },
+	{ "newestFirst", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_read_events_in, newest_first), NULL, { 0, false },
+	  "Newest first; the default is oldest first.", NULL },
+	{ "fromSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_read_events_in, from_sequence), NULL, { 0, false },
+	  "Where to begin, without a cursor; the default is the oldest fact, or with newestFirst the newest.", NULL },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_read_events_in, cursor), NULL, { 0, false },
+	  "nextCursor of the previous page; with the other newestFirst it goes back over that page.", NULL },
+	{ "limit", AR_F_INT, false, false, false, 0, 500, offsetof(struct ar_cmd_read_events_in, limit), NULL, { 0, false },
+	  "Most events to return: 50 without it.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_read_events_out_fields[] = {
+	{ "events", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_read_events_out, events), NULL, { 0, false },
+	  "The facts.", NULL },
+	{ "nextCursor", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_read_events_out, next_cursor), NULL, { 0, false },
+	  "Cursor of the next page; absent at the end. A page with a cursor may have fewer events than limit, or none: a call reads a bounded part of the log.", NULL },
+	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_read_events_out, as_of_sequence), NULL, { 0, false },
+	  "Sequence of the newest fact of the session.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -9093,6 +9123,14 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_SCOPE, AR_ERR_NOT_FOUND }, 3,
 	  (const uint16_t[]){ AR_EV_SCHEDULE_RUN_CHANGED }, 1, 200, NULL, "extension (a job in a session of its own reports to what started it)" },
+	[AR_CMD_READ_EVENTS] = { AR_CMD_READ_EVENTS, "read_events",
+	  "Read the facts of a session, a page at a time, in either direction.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_read_events_in_fields, 9, sizeof(struct ar_cmd_read_events_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_read_events_out_fields, 3, sizeof(struct ar_cmd_read_events_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_CURSOR, AR_ERR_INVALID_INPUT, AR_ERR_INVALID_SCOPE }, 4,
+	  NULL, 0, 200, "/v1/sessions/{sessionId}/log", "extension (a console and a terminal show pages of a log; a subscription only goes forward and does not end)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {

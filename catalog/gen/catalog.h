@@ -317,6 +317,7 @@ enum ar_command {
 	AR_CMD_REDELIVER_WEBHOOK = 105,
 	AR_CMD_REPORT_WEBHOOK = 106,
 	AR_CMD_REPORT_JOB = 107,
+	AR_CMD_READ_EVENTS = 108,
 	AR_CMD_COUNT,
 };
 
@@ -6909,6 +6910,24 @@ struct ar_cmd_report_job_in { /* report_job, input */
 
 struct ar_cmd_report_job_out { /* report_job, result */
 	struct ar_str to; /* string */
+};
+
+struct ar_cmd_read_events_in { /* read_events, input */
+	struct ar_str session_id; /* string? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str task_id; /* string? */
+	struct ar_texts types; /* array? */
+	struct ar_opt_bool newest_first; /* bool? */
+	struct ar_opt_int from_sequence; /* int? */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int limit; /* int? */
+};
+
+struct ar_cmd_read_events_out { /* read_events, result */
+	struct ar_str events; /* array */
+	struct ar_str next_cursor; /* string? */
+	int64_t as_of_sequence; /* int */
 };
 
 extern const struct ar_enum_desc ar_thread_status_desc;

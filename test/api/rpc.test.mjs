@@ -96,7 +96,7 @@ test('every read over JSON-RPC answers what HTTP answers, and refuses with the s
 	await (await follow(w.rt, sessionId)).ended(turnId);
 	const reads = [
 		['get_session', { sessionId }], ['get_thread_read', { threadId }], ['list_sessions', {}], ['list_tasks', { sessionId }], ['get_task', { taskId }],
-		['list_actions', {}], ['get_tool_inventory', { sessionId }], ['explain', { sessionId }],
+		['list_actions', {}], ['get_tool_inventory', { sessionId }], ['explain', { sessionId }], ['read_events', { sessionId, newestFirst: true, limit: 3 }], ['read_events', { sessionId, types: ['no.such'] }],
 		['get_session', {}], ['get_session', { sessionId: 7 }], ['get_session', { sessionId: 'sess_none' }], ['get_session', { sessionId, extra: 1 }],
 		['get_task', { taskId: 'task_none' }], ['list_sessions', { cursor: 'x' }], ['respond_action', { actionId: 'action_none', decision: 'allow' }],
 	];

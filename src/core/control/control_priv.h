@@ -171,6 +171,9 @@ bool ar_call_is_list_cursor(struct ar_call *c, struct ar_str cursor);
 #define AR_LIST_MAX 200
 size_t ar_call_limit(struct ar_opt_int limit, size_t by_default, size_t most);
 
+/* subscribe.c: sets the flags (AR_EV_COUNT of them) of the event types and families that a caller names. */
+AR_MUST_USE enum ar_status ar_call_types(struct ar_texts types, uint8_t *flags, struct ar_error *err);
+
 /* write.c */
 void ar_call_write(struct ar_call *c);
 void ar_call_send(
@@ -263,6 +266,7 @@ ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessio
 	ar_query_get_workspace, ar_query_inspect_workspace, ar_query_list_checkpoints,
 	ar_query_diff_checkpoints, ar_query_get_worker, ar_query_list_workers, ar_query_diff_workspace,
 	ar_query_get_quota, ar_query_list_subagents, ar_query_wait_subagents, ar_query_get_schedule,
-	ar_query_list_schedules, ar_query_list_webhooks, ar_query_get_job, ar_query_list_jobs;
+	ar_query_list_schedules, ar_query_list_webhooks, ar_query_get_job, ar_query_list_jobs,
+	ar_query_read_events;
 
 #endif

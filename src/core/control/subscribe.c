@@ -2,7 +2,7 @@
 #include "control_priv.h"
 #include "tenant.h"
 
-static enum ar_status read_types(struct ar_texts types, uint8_t *flags, struct ar_error *err)
+enum ar_status ar_call_types(struct ar_texts types, uint8_t *flags, struct ar_error *err)
 {
 	for (size_t i = 0; i < types.count; i++) {
 		if (!ar_event_types_add(types.at[i], flags))
@@ -105,7 +105,7 @@ static enum ar_status subscribe(struct ar_control *c, struct ar_subscribe_call *
 	if (in->from_sequence.set && in->from_sequence.v > 0 && ar_str_absent(in->after))
 		r.after = ar_arena_fmt(arena, "%lld", (long long)in->from_sequence.v - 1);
 	if (in->types.at) {
-		if (read_types(in->types, flags, err) != AR_OK)
+		if (ar_call_types(in->types, flags, err) != AR_OK)
 			return AR_E_REFUSED;
 		r.types = flags;
 	}

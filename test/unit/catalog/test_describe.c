@@ -31,7 +31,7 @@ static void test_ids_are_those_of_the_standard(void **state AR_UNUSED)
 	assert_int_equal(AR_CMD_SUBMIT_TURN, 1);
 	assert_int_equal(AR_CMD_FINISH_BENCHMARK_TRIAL, 63);
 	assert_int_equal(AR_CMD_FORK_THREAD, 64); /* our own begin */
-	assert_int_equal(AR_CMD_COUNT, 108);
+	assert_int_equal(AR_CMD_COUNT, 109);
 }
 
 static void test_frames_are_the_five_high_volume_types(void **state AR_UNUSED)

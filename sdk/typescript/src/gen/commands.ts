@@ -2909,6 +2909,39 @@ export interface ReportJobResult {
   [extra: string]: unknown;
 }
 
+/** Read the facts of a session, a page at a time, in either direction. */
+export interface ReadEventsInput {
+  /** The session; without it, the one that threadId, turnId or taskId is of. */
+  sessionId?: string;
+  /** Only what belongs to this thread. */
+  threadId?: string;
+  /** Only what belongs to this turn. */
+  turnId?: string;
+  /** Only what belongs to this task. */
+  taskId?: string;
+  /** Only these event types; a family such as tool.* selects all of its types. */
+  types?: string[];
+  /** Newest first; the default is oldest first. */
+  newestFirst?: boolean;
+  /** Where to begin, without a cursor; the default is the oldest fact, or with newestFirst the newest. */
+  fromSequence?: number;
+  /** nextCursor of the previous page; with the other newestFirst it goes back over that page. */
+  cursor?: string;
+  /** Most events to return: 50 without it. */
+  limit?: number;
+}
+
+/** Answer of read_events. */
+export interface ReadEventsResult {
+  /** The facts. */
+  events: unknown[];
+  /** Cursor of the next page; absent at the end. A page with a cursor may have fewer events than limit, or none: a call reads a bounded part of the log. */
+  nextCursor?: string;
+  /** Sequence of the newest fact of the session. */
+  asOfSequence: number;
+  [extra: string]: unknown;
+}
+
 /** Input and result by command. */
 export interface Commands {
   submit_turn: { input: SubmitTurnInput; result: SubmitTurnResult };
@@ -3018,6 +3051,7 @@ export interface Commands {
   redeliver_webhook: { input: RedeliverWebhookInput; result: RedeliverWebhookResult };
   report_webhook: { input: ReportWebhookInput; result: ReportWebhookResult };
   report_job: { input: ReportJobInput; result: ReportJobResult };
+  read_events: { input: ReadEventsInput; result: ReadEventsResult };
 }
 
 export type CommandName = keyof Commands;
@@ -3634,6 +3668,11 @@ export interface CommandMethods {
    * Fails with: not_authorized, invalid_scope, not_found.
    */
   reportJob(input: ReportJobInput, options?: CallOptions): Promise<ReportJobResult>;
+  /**
+   * Read the facts of a session, a page at a time, in either direction.
+   * Fails with: session_not_found, invalid_cursor, invalid_input, invalid_scope.
+   */
+  readEvents(input?: ReadEventsInput, options?: CallOptions): Promise<ReadEventsResult>;
 }
 
 /** What the client has to know of a command to repeat it safely. */
@@ -3751,4 +3790,5 @@ export const COMMANDS: { readonly [M in keyof CommandMethods]: CommandRow } = {
   redeliverWebhook: { name: "redeliver_webhook", isRead: false, keys: [] },
   reportWebhook: { name: "report_webhook", isRead: false, keys: [] },
   reportJob: { name: "report_job", isRead: false, keys: [] },
+  readEvents: { name: "read_events", isRead: true, keys: [] },
 };
