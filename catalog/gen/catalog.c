@@ -284,6 +284,8 @@ static const char *const ar_reconnect_channel_replay_mode_names[] = { NULL, "rep
 const struct ar_enum_desc ar_reconnect_channel_replay_mode_desc = { "reconnect_channel_replay_mode", ar_reconnect_channel_replay_mode_names, 4 };
 static const char *const ar_start_benchmark_trial_role_names[] = { NULL, "baseline", "candidate", "control" };
 const struct ar_enum_desc ar_start_benchmark_trial_role_desc = { "start_benchmark_trial_role", ar_start_benchmark_trial_role_names, 4 };
+static const char *const ar_list_sessions_archived_names[] = { NULL, "exclude", "include", "only" };
+const struct ar_enum_desc ar_list_sessions_archived_desc = { "list_sessions_archived", ar_list_sessions_archived_names, 4 };
 static const char *const ar_subscribe_events_view_names[] = { NULL, "strict", "extended", "profile" };
 const struct ar_enum_desc ar_subscribe_events_view_desc = { "subscribe_events_view", ar_subscribe_events_view_names, 4 };
 static const char *const ar_archive_task_status_names[] = { NULL, "archived" };
@@ -326,6 +328,18 @@ static const char *const ar_list_schedules_status_names[] = { NULL, "open", "end
 const struct ar_enum_desc ar_list_schedules_status_desc = { "list_schedules_status", ar_list_schedules_status_names, 4 };
 static const char *const ar_report_job_status_names[] = { NULL, "completed", "failed", "cancelled" };
 const struct ar_enum_desc ar_report_job_status_desc = { "report_job_status", ar_report_job_status_names, 4 };
+static const char *const ar_update_session_result_names[] = { NULL, "updated", "no_op" };
+const struct ar_enum_desc ar_update_session_result_desc = { "update_session_result", ar_update_session_result_names, 3 };
+
+static const struct ar_field_desc ar_shape_session_changes_fields[] = {
+	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_session_changes, title), NULL, { 0, false },
+	  "Name shown for it.", NULL },
+	{ "pinnedThreadIds", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_session_changes, pinned_thread_ids), NULL, { 0, false },
+	  "All pinned threads, in their order.", NULL },
+	{ "archived", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_session_changes, archived), NULL, { 0, false },
+	  "Whether lists leave it out.", NULL },
+};
+const struct ar_struct_desc ar_shape_session_changes_desc = { ar_shape_session_changes_fields, 3, sizeof(struct ar_shape_session_changes), NULL, 0, true, offsetof(struct ar_shape_session_changes, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_offered_tool_fields[] = {
 	{ "name", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_offered_tool, name), NULL, { 0, false },
@@ -2557,7 +2571,7 @@ static const uint64_t ar_ev_session_created_oneofs[] = { UINT64_C(1) << 1 | UINT
 
 static const struct ar_field_desc ar_ev_session_updated_fields[] = {
 	{ "changed", AR_F_OBJECT, true, false, false, 0, 65536, offsetof(struct ar_ev_session_updated, changed), NULL, { 0, false },
-	  "Only the members that changed, with their new values.", NULL },
+	  "Only the members that changed, with their new values.", &ar_shape_session_changes_desc },
 	{ "updatedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_session_updated, updated_at), NULL, { 0, false },
 	  "When the change took effect.", NULL },
 };
@@ -5427,6 +5441,12 @@ static const struct ar_field_desc ar_cmd_get_session_out_fields[] = {
 	  "Workspace it belongs to.", NULL },
 	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_get_session_out, title), NULL, { 0, false },
 	  "Name shown for it.", NULL },
+	{ "archived", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_get_session_out, archived), NULL, { 0, false },
+	  "Whether lists leave it out.", NULL },
+	{ "activeThreadIds", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_session_out, active_thread_ids), NULL, { 0, false },
+	  "Threads with a turn that runs.", NULL },
+	{ "pinnedThreadIds", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_session_out, pinned_thread_ids), NULL, { 0, false },
+	  "Threads that update_session pinned, in their order.", NULL },
 	{ "updatedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_cmd_get_session_out, updated_at), NULL, { 0, false },
 	  "Last change.", NULL },
 	{ "threads", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_session_out, threads), NULL, { 0, false },
@@ -6231,6 +6251,8 @@ static const struct ar_field_desc ar_cmd_list_sessions_in_fields[] = {
 	  "nextCursor of the previous page.", NULL },
 	{ "limit", AR_F_INT, false, false, false, 0, 1000, offsetof(struct ar_cmd_list_sessions_in, limit), NULL, { 0, false },
 	  "Most records to return.", NULL },
+	{ "archived", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_list_sessions_in, archived), &ar_list_sessions_archived_desc, { 0, false },
+	  "Whether archived sessions are listed; without it, they are left out.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_list_sessions_out_fields[] = {
@@ -7402,6 +7424,28 @@ static const struct ar_field_desc ar_cmd_read_events_out_fields[] = {
 	  "Sequence of the newest fact of the session.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_update_session_in_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_update_session_in, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_update_session_in, title), NULL, { 0, false },
+	  "Name to show.", NULL },
+	{ "pinnedThreadIds", AR_F_TEXTS, false, false, false, 0, 16384, offsetof(struct ar_cmd_update_session_in, pinned_thread_ids), NULL, { 0, false },
+	  "All pinned threads, in their order, instead of those that it has; at most 64.", NULL },
+	{ "archived", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_update_session_in, archived), NULL, { 0, false },
+	  "True: lists leave it out; false: they show it again. It can be read and continued either way.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_update_session_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_update_session_out_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_update_session_out, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "result", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_update_session_out, result), &ar_update_session_result_desc, { 0, false },
+	  "Whether anything changed.", NULL },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_update_session_out, sequence), NULL, { 0, false },
+	  "Sequence of the newest fact of the session.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -8430,7 +8474,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	[AR_CMD_GET_SESSION] = { AR_CMD_GET_SESSION, "get_session",
 	  "Read a session: its shell, threads, tasks and a window of its history.",
 	  false, true, false, 1u << 0, "read", { ar_cmd_get_session_in_fields, 4, sizeof(struct ar_cmd_get_session_in), NULL, 0, false, 0, 0 },
-	  { ar_cmd_get_session_out_fields, 14, sizeof(struct ar_cmd_get_session_out), NULL, 0, false, 0, 0 },
+	  { ar_cmd_get_session_out_fields, 17, sizeof(struct ar_cmd_get_session_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_CURSOR, AR_ERR_HISTORY_UNAVAILABLE }, 3,
@@ -8645,7 +8689,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_BENCHMARK_COMPARISON_COMPLETED }, 1, 200, NULL, "spec+contract" },
 	[AR_CMD_LIST_SESSIONS] = { AR_CMD_LIST_SESSIONS, "list_sessions",
 	  "List sessions, latest change first.",
-	  false, true, false, 1u << 0, "read", { ar_cmd_list_sessions_in_fields, 4, sizeof(struct ar_cmd_list_sessions_in), NULL, 0, false, 0, 0 },
+	  false, true, false, 1u << 0, "read", { ar_cmd_list_sessions_in_fields, 5, sizeof(struct ar_cmd_list_sessions_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_list_sessions_out_fields, 2, sizeof(struct ar_cmd_list_sessions_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
@@ -9131,6 +9175,14 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_CURSOR, AR_ERR_INVALID_INPUT, AR_ERR_INVALID_SCOPE }, 4,
 	  NULL, 0, 200, "/v1/sessions/{sessionId}/log", "extension (a console and a terminal show pages of a log; a subscription only goes forward and does not end)" },
+	[AR_CMD_UPDATE_SESSION] = { AR_CMD_UPDATE_SESSION, "update_session",
+	  "Change how a session is listed: its title, its pinned threads, whether it is archived.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_update_session_in_fields, 5, sizeof(struct ar_cmd_update_session_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_update_session_out_fields, 3, sizeof(struct ar_cmd_update_session_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_SESSION, 1, { offsetof(struct ar_cmd_update_session_in, session_id) }, AR_ERR_NONE,
+	    { "idempotencyKey", offsetof(struct ar_cmd_update_session_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_INVALID_INPUT }, 3,
+	  (const uint16_t[]){ AR_EV_SESSION_UPDATED, AR_EV_OUTPUT_REDACTED }, 2, 200, NULL, "extension (session.updated without a verb)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {

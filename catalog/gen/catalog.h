@@ -318,6 +318,7 @@ enum ar_command {
 	AR_CMD_REPORT_WEBHOOK = 106,
 	AR_CMD_REPORT_JOB = 107,
 	AR_CMD_READ_EVENTS = 108,
+	AR_CMD_UPDATE_SESSION = 109,
 	AR_CMD_COUNT,
 };
 
@@ -400,7 +401,8 @@ enum ar_target_kind {
 	X(END_SCHEDULE, end_schedule) \
 	X(REDELIVER_WEBHOOK, redeliver_webhook) \
 	X(REPORT_WEBHOOK, report_webhook) \
-	X(REPORT_JOB, report_job)
+	X(REPORT_JOB, report_job) \
+	X(UPDATE_SESSION, update_session)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -1649,6 +1651,12 @@ enum ar_start_benchmark_trial_role {
 	AR_START_BENCHMARK_TRIAL_ROLE_CONTROL = 3,
 };
 
+enum ar_list_sessions_archived {
+	AR_LIST_SESSIONS_ARCHIVED_EXCLUDE = 1,
+	AR_LIST_SESSIONS_ARCHIVED_INCLUDE = 2,
+	AR_LIST_SESSIONS_ARCHIVED_ONLY = 3,
+};
+
 enum ar_subscribe_events_view {
 	AR_SUBSCRIBE_EVENTS_VIEW_STRICT = 1,
 	AR_SUBSCRIBE_EVENTS_VIEW_EXTENDED = 2,
@@ -1758,6 +1766,11 @@ enum ar_report_job_status {
 	AR_REPORT_JOB_STATUS_COMPLETED = 1,
 	AR_REPORT_JOB_STATUS_FAILED = 2,
 	AR_REPORT_JOB_STATUS_CANCELLED = 3,
+};
+
+enum ar_update_session_result {
+	AR_UPDATE_SESSION_RESULT_UPDATED = 1,
+	AR_UPDATE_SESSION_RESULT_NO_OP = 2,
 };
 
 enum ar_field_kind {
@@ -1909,6 +1922,18 @@ struct ar_machine_desc {
 	uint64_t final; /* 1 << state */
 	const struct ar_transition *transitions;
 	size_t transition_count;
+};
+
+struct ar_shape_session_changes { /* session_changes */
+	struct ar_str title; /* string? */
+	struct ar_texts pinned_thread_ids; /* array? */
+	struct ar_opt_bool archived; /* bool? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_session_changes_list {
+	const struct ar_shape_session_changes *at; /* NULL: absent */
+	size_t count;
 };
 
 struct ar_shape_offered_tool { /* offered_tool */
@@ -3952,7 +3977,7 @@ struct ar_ev_session_created { /* session.created */
 };
 
 struct ar_ev_session_updated { /* session.updated */
-	struct ar_str changed; /* object */
+	const struct ar_shape_session_changes *changed; /* object */
 	ar_usec updated_at; /* time */
 };
 
@@ -5689,6 +5714,9 @@ struct ar_cmd_get_session_out { /* get_session, result */
 	struct ar_str session_id; /* string */
 	struct ar_str workspace_id; /* string? */
 	struct ar_str title; /* string? */
+	struct ar_opt_bool archived; /* bool? */
+	struct ar_texts active_thread_ids; /* array? */
+	struct ar_texts pinned_thread_ids; /* array? */
 	ar_usec updated_at; /* time */
 	struct ar_str threads; /* array */
 	struct ar_str tasks; /* array */
@@ -6164,6 +6192,7 @@ struct ar_cmd_list_sessions_in { /* list_sessions, input */
 	struct ar_str status; /* string? */
 	struct ar_str cursor; /* string? */
 	struct ar_opt_int limit; /* int? */
+	int archived; /* enum? */
 };
 
 struct ar_cmd_list_sessions_out { /* list_sessions, result */
@@ -6930,6 +6959,20 @@ struct ar_cmd_read_events_out { /* read_events, result */
 	int64_t as_of_sequence; /* int */
 };
 
+struct ar_cmd_update_session_in { /* update_session, input */
+	struct ar_str session_id; /* string */
+	struct ar_str title; /* string? */
+	struct ar_texts pinned_thread_ids; /* array? */
+	struct ar_opt_bool archived; /* bool? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_update_session_out { /* update_session, result */
+	struct ar_str session_id; /* string */
+	int result; /* enum */
+	int64_t sequence; /* int */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -7070,6 +7113,7 @@ extern const struct ar_enum_desc ar_create_job_status_desc;
 extern const struct ar_enum_desc ar_cancel_job_status_desc;
 extern const struct ar_enum_desc ar_reconnect_channel_replay_mode_desc;
 extern const struct ar_enum_desc ar_start_benchmark_trial_role_desc;
+extern const struct ar_enum_desc ar_list_sessions_archived_desc;
 extern const struct ar_enum_desc ar_subscribe_events_view_desc;
 extern const struct ar_enum_desc ar_archive_task_status_desc;
 extern const struct ar_enum_desc ar_start_job_status_desc;
@@ -7091,6 +7135,8 @@ extern const struct ar_enum_desc ar_remove_worker_result_desc;
 extern const struct ar_enum_desc ar_end_schedule_result_desc;
 extern const struct ar_enum_desc ar_list_schedules_status_desc;
 extern const struct ar_enum_desc ar_report_job_status_desc;
+extern const struct ar_enum_desc ar_update_session_result_desc;
+extern const struct ar_struct_desc ar_shape_session_changes_desc;
 extern const struct ar_struct_desc ar_shape_offered_tool_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;
 extern const struct ar_struct_desc ar_shape_turn_options_desc;

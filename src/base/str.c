@@ -57,6 +57,17 @@ bool ar_texts_have(struct ar_texts texts, struct ar_str text)
 	return false;
 }
 
+bool ar_texts_eq(struct ar_texts a, struct ar_texts b)
+{
+	if (a.count != b.count)
+		return false;
+	for (size_t i = 0; i < a.count; i++) {
+		if (!ar_str_eq(a.at[i], b.at[i]))
+			return false;
+	}
+	return true;
+}
+
 struct ar_str ar_texts_first(struct ar_texts texts)
 {
 	for (size_t i = 0; i < texts.count; i++) {

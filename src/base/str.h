@@ -88,6 +88,7 @@ bool ar_str_ends(struct ar_str s, struct ar_str suffix);
 struct ar_str ar_str_sub(struct ar_str s, size_t from, size_t len);
 
 bool ar_texts_have(struct ar_texts texts, struct ar_str text);
+bool ar_texts_eq(struct ar_texts a, struct ar_texts b); /* the same texts in the same order */
 struct ar_str ar_texts_first(struct ar_texts texts); /* that is not absent; absent: all are */
 
 /* Splits at the first `sep`: *ret_head is before it, the return value after it (absent when there is

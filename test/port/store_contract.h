@@ -34,6 +34,7 @@ void heavy_flight(void **state);
 /* test_store_lists.c: sessions and tasks. */
 void sessions_come_newest_first_in_pages(void **state);
 void sessions_are_listed_by_their_last_update(void **state);
+void sessions_are_listed_without_a_status(void **state);
 void session_filters_are_exact(void **state);
 void sessions_are_listed_by_partition(void **state);
 void session_rows_follow_their_last_append(void **state);

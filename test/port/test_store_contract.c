@@ -338,6 +338,7 @@ static const struct CMUnitTest contract[] = {
 	T(heavy_flight),
 	T(sessions_come_newest_first_in_pages),
 	T(sessions_are_listed_by_their_last_update),
+	T(sessions_are_listed_without_a_status),
 	T(session_filters_are_exact),
 	T(sessions_are_listed_by_partition),
 	T(session_rows_follow_their_last_append),

@@ -98,6 +98,23 @@ void sessions_are_listed_by_their_last_update(void **state)
 	expect_sessions(f, l, NUMBERS(), false);
 }
 
+/* Pages are of the others alone. */
+void sessions_are_listed_without_a_status(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_sessions l = a_list(2);
+
+	for (unsigned n = 1; n <= 5; n++)
+		put_row(f, n, 1, a_row("w", n % 2 ? "idle" : "archived", false));
+	l.except = AR_STR("archived");
+	expect_sessions(f, l, NUMBERS(5, 3), true);
+	l.before = sess(3);
+	expect_sessions(f, l, NUMBERS(1), false);
+	l.except = AR_STR("idle");
+	l.active_only = true;
+	expect_sessions(f, l, NUMBERS(), false);
+}
+
 void session_filters_are_exact(void **state)
 {
 	struct fixture *f = *state;

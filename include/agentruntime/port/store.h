@@ -155,6 +155,8 @@ struct ar_store_blobs_get {
 
 /* Sessions, newest first (ids are time-ordered). active_only is what recovery walks.
  * Filters are exact; absent = any. */
+#define AR_STORE_ARCHIVED "archived" /* status of a session that lists leave out */
+
 struct ar_store_sessions {
 	struct ar_store_op op;
 	struct ar_str before; /* 26 characters: strictly older than this one; absent = from the newest */
@@ -166,6 +168,7 @@ struct ar_store_sessions {
 	struct ar_str tenant; /* with one, a page costs what that tenant has, not what there is */
 	struct ar_str workspace, account, status;
 	ar_usec updated_since; /* only those that were last updated at this time or later; 0 = any */
+	struct ar_str except; /* a status that is left out; absent = none */
 	struct ar_str *ids; /* results: the 26 characters, and the shells */
 	struct ar_str *shells;
 	size_t count;

@@ -56,6 +56,8 @@ static struct ar_str list_body(struct search *s, int limit)
 	ar_jw_mint(&w, "limit", limit);
 	ar_jw_mstr(&w, "cursor", s->cursor);
 	ar_jw_mstr(&w, "workspace", s->workspace);
+	if (s->kind == &sessions && !ar_str_empty(s->word)) /* a part of an id; not the newest */
+		ar_jw_mstr(&w, "archived", AR_STR("include"));
 	ar_jw_close(&w);
 	return ar_ctl_take_buf(s->ctl, &text);
 }

@@ -244,7 +244,10 @@ void ar_query_list_sessions(struct ar_call *c)
 	*wanted = ar_sessions_of(c, on_sessions);
 	wanted->before = in->cursor;
 	wanted->workspace = in->workspace;
-	wanted->status = in->status;
+	wanted->status =
+		in->archived == AR_LIST_SESSIONS_ARCHIVED_ONLY ? AR_STR(AR_STORE_ARCHIVED) : in->status;
+	if (!in->archived || in->archived == AR_LIST_SESSIONS_ARCHIVED_EXCLUDE)
+		wanted->except = AR_STR(AR_STORE_ARCHIVED);
 	wanted->limit = ar_call_limit(in->limit, AR_LIST_DEFAULT, AR_LIST_MAX);
 	ar_store_submit(c->control->store, &wanted->op);
 }

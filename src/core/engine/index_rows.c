@@ -29,13 +29,21 @@ static struct ar_str render(struct ar_arena *a, const struct ar_session *s, stru
 	return text;
 }
 
+/* Of an archived session only while it rests: what works is listed. */
+static struct ar_str session_status(const struct ar_session *s)
+{
+	struct ar_str status = ar_projection_status(s);
+
+	return s->archived.v && ar_str_is(status, "idle") ? AR_STR(AR_STORE_ARCHIVED) : status;
+}
+
 static struct ar_str status_of(const struct ar_session *s)
 {
 	if (s->own)
 		return ar_projection_workspace_status(s);
 	if (s->own_schedule)
 		return ar_projection_schedule_status(s);
-	return s->own_worker ? ar_projection_worker_status(s) : ar_projection_status(s);
+	return s->own_worker ? ar_projection_worker_status(s) : session_status(s);
 }
 
 struct ar_store_session_row ar_index_session(const struct ar_session *s, struct ar_arena *a)

@@ -73,6 +73,30 @@ static void boundary(const struct ar_shown *shown, struct ar_jw *w)
 	ar_projection_boundary(newest, w);
 }
 
+static void texts(struct ar_jw *w, const char *name, struct ar_texts list)
+{
+	ar_jw_key(w, name);
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < list.count; i++)
+		ar_jw_str(w, list.at[i]);
+	ar_jw_close_array(w);
+}
+
+static void shell_lists(const struct ar_session *s, struct ar_jw *w)
+{
+	ar_jw_mbool(w, "archived", s->archived.v);
+	ar_jw_key(w, "activeThreadIds");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		if (!ar_str_absent(t->active_turn))
+			ar_jw_str(w, t->id);
+	}
+	ar_jw_close_array(w);
+	texts(w, "pinnedThreadIds", s->pinned);
+}
+
 void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 			   const struct ar_projection_scope *of, struct ar_jw *w)
 {
@@ -86,6 +110,7 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 	ar_jw_mstr(w, "workspaceId", s->workspace);
 	ar_jw_mstr(w, "accountRef", s->account);
 	ar_jw_mstr(w, "status", ar_projection_status(s));
+	shell_lists(s, w);
 	ar_jw_mtime(w, "createdAt", s->created);
 	ar_jw_mtime(w, "updatedAt", s->updated);
 	ar_projection_show(s, of, &shown);
@@ -163,6 +188,10 @@ void ar_projection_shell(const struct ar_session *s, struct ar_jw *w)
 	ar_jw_mint(w, "threads", (int64_t)s->threads.count);
 	ar_jw_mint(w, "queuedTurns", (int64_t)queued);
 	ar_jw_mint(w, "turns", s->counters.task - s->declared_count.v);
+	if (s->archived.v) /* rows of other sessions stay as older versions wrote them */
+		ar_jw_mbool(w, "archived", true);
+	if (s->pinned.count > 0)
+		texts(w, "pinnedThreadIds", s->pinned);
 	write_spent(s, w);
 	write_day(s, w);
 	ar_jw_mtime(w, "createdAt", s->created);

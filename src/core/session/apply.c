@@ -439,6 +439,7 @@ static enum ar_status turn_failed(struct ar_session *s, const struct ar_event *e
 
 static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_SESSION_CREATED] = session_created,
+	[AR_EV_SESSION_UPDATED] = ar_apply_session_updated,
 	[AR_EV_THREAD_STARTED] = thread_started,
 	[AR_EV_THREAD_UPDATED] = thread_updated,
 	[AR_EV_RUN_STATUS] = run_status,

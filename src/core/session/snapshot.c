@@ -13,7 +13,7 @@
  * the engine has stored one it continues with what it restores from it (commit.c, renew()). */
 #include "artifact/artifact.h"
 #include "checkpoint/checkpoints.h"
-#include "channel/channel.h"
+#include "channel/snapshot_channel.h"
 #include "job/snapshot_job.h"
 #include "webhook/webhook.h"
 #include "session.h"
@@ -379,24 +379,6 @@ static const struct ar_field_desc process_input_fields[] = {
 	STR(ar_process_input, ref),
 	FLAG(ar_process_input, is_eof),
 };
-static const struct ar_field_desc channel_fields[] = {
-	STR(ar_channel, id),
-	STR(ar_channel, account),
-	TEXTS(ar_channel, capabilities),
-	STR(ar_channel, native_protocol),
-	STR(ar_channel, card_ref),
-	STR(ar_channel, token_ref),
-	STR(ar_channel, cursor),
-	INT(ar_channel, transport),
-	INT(ar_channel, role),
-	INT(ar_channel, status),
-	INT(ar_channel, acked),
-	TIME(ar_channel, seen),
-	TIME(ar_channel, token_expires),
-};
-static const struct ar_field_desc bridged_fields[] = {
-	STR(ar_bridged, action),
-};
 static const struct ar_field_desc webhook_fields[] = {
 	STR(ar_webhook, name),
 	STR(ar_webhook, cursor),
@@ -469,6 +451,8 @@ static const struct ar_field_desc session_fields[] = {
 	INT(ar_session, tasks.cancelled),
 	INT(ar_session, tasks.lost),
 	OPT(ar_session, tasks.timed_out),
+	TEXTS(ar_session, pinned),
+	OPT_FLAG(ar_session, archived),
 };
 
 /* A kind of struct in the state. One without parts is the object of its fields. One with parts is an

@@ -180,6 +180,8 @@ struct ar_session {
 	const struct ar_shape_worker_observed
 		*worker; /* how it last found its worker; NULL: nothing waited */
 	struct ar_vec jobs; /* struct ar_job (job/), oldest first */
+	struct ar_texts pinned; /* ids of threads, in the order of update_session */
+	struct ar_opt_bool archived; /* lists leave it out */
 };
 
 /* ---- reading ---- */

@@ -167,7 +167,8 @@ static bool is_listed(const struct ar_memory_session *ms, const struct ar_store_
 		      const struct ends *ends)
 {
 	if (!ms->has_row || (op->active_only && !ms->row.active) || !ar_store_sessions_match(op, &ms->key) ||
-	    ms->row.updated < op->updated_since)
+	    ms->row.updated < op->updated_since ||
+	    (!ar_str_absent(op->except) && ar_str_eq(op->except, ms->row.status)))
 		return false;
 	if ((ends->before && memcmp(ms->key.b, ends->before->b, AR_STORE_KEY) >= 0) ||
 	    (ends->above && memcmp(ms->key.b, ends->above->b, AR_STORE_KEY) <= 0))

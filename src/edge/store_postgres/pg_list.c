@@ -208,6 +208,7 @@ static enum ar_status list_sessions(struct ar_pg *pg, struct ar_store_sessions *
 	ar_pg_arg_bytes(&args, above);
 	ar_pg_arg_bytes(&args, op->tenant);
 	ar_pg_arg_u64(&args, (uint64_t)op->updated_since);
+	ar_pg_arg_bytes(&args, op->except);
 	if (op->partitions) {
 		ar_postgres_list_partitions(op->partitions, &partitions);
 		ar_pg_arg_array(&args, &partitions);

@@ -21,11 +21,12 @@
 	"SELECT session, shell FROM session WHERE session <= $1 AND ($6::uuid IS NULL OR session > " \
 	"$6)" which " AND ($2::bytea IS NULL OR workspace = $2) AND ($3::bytea IS NULL OR account = $3)" \
 	" AND ($4::bytea IS NULL OR status = $4) AND updated >= $8::int8" \
+	" AND ($9::bytea IS NULL OR status <> $9)" \
 	" ORDER BY session DESC LIMIT $5"
 
 #define OF_TENANT " AND tenant = $7::bytea"
 #define OF_ANY_TENANT " AND ($7::bytea IS NULL OR tenant = $7)"
-#define OWNED OF_ANY_TENANT " AND partition = ANY ($9::int8[])"
+#define OWNED OF_ANY_TENANT " AND partition = ANY ($10::int8[])"
 
 /* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether pending
  * ones are wanted, limit, tenant. */

@@ -152,6 +152,7 @@ static enum ar_status list_sessions(struct ar_db *db, struct ar_store_sessions *
 	ar_sql_text(&q, op->account);
 	ar_sql_text(&q, op->status);
 	ar_sql_i64(&q, op->updated_since);
+	ar_sql_text(&q, op->except);
 	while (!st && !op->more && ar_sql_row(&q))
 		st = add_session(&q, op);
 	end = ar_sql_end(&q, st ? NULL : &op->op.err);

@@ -9,7 +9,8 @@
 #define SESSION_LIST(which) \
 	"SELECT session, shell FROM session WHERE session < ?1 AND (?2 IS NULL OR session > ?2)" which \
 	" AND (?4 IS NULL OR workspace = ?4) AND (?5 IS NULL OR account = ?5)" \
-	" AND (?6 IS NULL OR status = ?6) AND updated >= ?7 ORDER BY session DESC"
+	" AND (?6 IS NULL OR status = ?6) AND updated >= ?7 AND (?8 IS NULL OR status <> ?8)" \
+	" ORDER BY session DESC"
 
 /* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether
  * pending ones are wanted, limit, tenant. */

@@ -670,6 +670,12 @@ export interface GetSessionResult {
   workspaceId?: string;
   /** Name shown for it. */
   title?: string;
+  /** Whether lists leave it out. */
+  archived?: boolean;
+  /** Threads with a turn that runs. */
+  activeThreadIds?: string[];
+  /** Threads that update_session pinned, in their order. */
+  pinnedThreadIds?: string[];
   /** Last change. */
   updatedAt: string;
   /** Its threads, each with a window of turns. */
@@ -1581,6 +1587,8 @@ export interface ListSessionsInput {
   cursor?: string;
   /** Most records to return. */
   limit?: number;
+  /** Whether archived sessions are listed; without it, they are left out. */
+  archived?: "exclude" | "include" | "only";
 }
 
 /** Answer of list_sessions. */
@@ -2942,6 +2950,31 @@ export interface ReadEventsResult {
   [extra: string]: unknown;
 }
 
+/** Change how a session is listed: its title, its pinned threads, whether it is archived. */
+export interface UpdateSessionInput {
+  /** The session. */
+  sessionId: string;
+  /** Name to show. */
+  title?: string;
+  /** All pinned threads, in their order, instead of those that it has; at most 64. */
+  pinnedThreadIds?: string[];
+  /** True: lists leave it out; false: they show it again. It can be read and continued either way. */
+  archived?: boolean;
+  /** Makes a repeat safe. */
+  idempotencyKey?: string;
+}
+
+/** Answer of update_session. */
+export interface UpdateSessionResult {
+  /** The session. */
+  sessionId: string;
+  /** Whether anything changed. */
+  result: "updated" | "no_op";
+  /** Sequence of the newest fact of the session. */
+  sequence: number;
+  [extra: string]: unknown;
+}
+
 /** Input and result by command. */
 export interface Commands {
   submit_turn: { input: SubmitTurnInput; result: SubmitTurnResult };
@@ -3052,6 +3085,7 @@ export interface Commands {
   report_webhook: { input: ReportWebhookInput; result: ReportWebhookResult };
   report_job: { input: ReportJobInput; result: ReportJobResult };
   read_events: { input: ReadEventsInput; result: ReadEventsResult };
+  update_session: { input: UpdateSessionInput; result: UpdateSessionResult };
 }
 
 export type CommandName = keyof Commands;
@@ -3673,6 +3707,12 @@ export interface CommandMethods {
    * Fails with: session_not_found, invalid_cursor, invalid_input, invalid_scope.
    */
   readEvents(input?: ReadEventsInput, options?: CallOptions): Promise<ReadEventsResult>;
+  /**
+   * Change how a session is listed: its title, its pinned threads, whether it is archived.
+   * The same values do nothing.
+   * Fails with: session_not_found, thread_not_found, invalid_input.
+   */
+  updateSession(input: UpdateSessionInput, options?: CallOptions): Promise<UpdateSessionResult>;
 }
 
 /** What the client has to know of a command to repeat it safely. */
@@ -3791,4 +3831,5 @@ export const COMMANDS: { readonly [M in keyof CommandMethods]: CommandRow } = {
   reportWebhook: { name: "report_webhook", isRead: false, keys: [] },
   reportJob: { name: "report_job", isRead: false, keys: [] },
   readEvents: { name: "read_events", isRead: true, keys: [] },
+  updateSession: { name: "update_session", isRead: false, keys: ["idempotencyKey"] },
 };

@@ -1663,6 +1663,17 @@ export interface ReadModelRepair {
   [extra: string]: unknown;
 }
 
+/** Members of a session that changed, with their new values. */
+export interface SessionChanges {
+  /** Name shown for it. */
+  title?: string;
+  /** All pinned threads, in their order. */
+  pinnedThreadIds?: string[];
+  /** Whether lists leave it out. */
+  archived?: boolean;
+  [extra: string]: unknown;
+}
+
 /** A model that can answer. */
 export interface RouteCandidate {
   /** Its provider. */

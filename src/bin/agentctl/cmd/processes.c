@@ -81,7 +81,7 @@ static enum ar_exit list_newest(struct listing *l)
 	struct ar_buf body = { 0 };
 	enum ar_exit exit;
 
-	ar_buf_addf(&body, "{\"limit\":%d}", SESSIONS);
+	ar_buf_addf(&body, "{\"limit\":%d,\"archived\":\"include\"}", SESSIONS);
 	exit = ar_api_call(l->ctl, "list_sessions", ar_ctl_take_buf(l->ctl, &body), &reply);
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(reply.doc, "sessions"));
 	     exit == AR_EXIT_OK && ar_json_next(&it);)

@@ -30,12 +30,13 @@ static void print_row(struct ar_ctl *c, struct ar_json s)
 	ar_out_printf(&c->out, "\n");
 }
 
-static void print_table(struct ar_ctl *c, struct ar_json doc)
+static void print_table(struct ar_ctl *c, struct ar_json doc, bool is_archive)
 {
 	struct ar_json sessions = ar_json_get(doc, "sessions");
 
 	if (ar_json_len(sessions) == 0) {
-		ar_ctl_note(c, "there is no session yet; agentctl run \"...\" creates one");
+		ar_ctl_note(c, is_archive ? "no session is archived"
+					  : "there is no session yet; agentctl run \"...\" creates one");
 		return;
 	}
 	ar_out_style(&c->out, AR_STYLE_BOLD);
@@ -48,6 +49,8 @@ static void print_table(struct ar_ctl *c, struct ar_json doc)
 		ar_ctl_note(c, "there are more; --limit shows up to 1000");
 }
 
+enum { SESSIONS_LIMIT, SESSIONS_ARCHIVED };
+
 static enum ar_exit sessions(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	uint64_t limit = 20;
@@ -55,15 +58,17 @@ static enum ar_exit sessions(struct ar_ctl *c, const struct ar_ctl_args *a)
 	struct ar_buf body = { 0 };
 	enum ar_exit exit;
 
-	if (a->values[0] && (!ar_str_to_u64(ar_str_from(a->values[0]), &limit) || limit == 0 || limit > 1000))
+	if (a->values[SESSIONS_LIMIT] &&
+	    (!ar_str_to_u64(ar_str_from(a->values[SESSIONS_LIMIT]), &limit) || limit == 0 || limit > 1000))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
 				       "--limit must be a number from 1 to 1000");
-	ar_buf_addf(&body, "{\"limit\":%llu}", (unsigned long long)limit);
+	ar_buf_addf(&body, "{\"limit\":%llu,\"archived\":\"%s\"}", (unsigned long long)limit,
+		    a->values[SESSIONS_ARCHIVED] ? "only" : "exclude");
 	exit = ar_api_call(c, "list_sessions", ar_ctl_take_buf(c, &body), &reply);
 	if (exit == AR_EXIT_OK && c->is_json)
 		ar_api_print(c, &reply);
 	else if (exit == AR_EXIT_OK)
-		print_table(c, reply.doc);
+		print_table(c, reply.doc, a->values[SESSIONS_ARCHIVED] != NULL);
 	ar_api_fini(&reply);
 	return exit;
 }
@@ -211,8 +216,10 @@ const struct ar_ctl_command ar_cmd_sessions = {
 	.summary = "list sessions, latest change first",
 	.text = "One line per session: id, status, number of turns, last change, title.",
 	.examples = "agentctl sessions --limit 5\n"
+		    "agentctl sessions --archived\n"
 		    "agentctl sessions --json | jq -r '.sessions[].sessionId'",
-	.options = { { "limit", "N", "number of sessions, at most 1000 (20)" } },
+	.options = { [SESSIONS_LIMIT] = { "limit", "N", "number of sessions, at most 1000 (20)" },
+		     [SESSIONS_ARCHIVED] = { "archived", NULL, "those that agentctl archive put away" } },
 	.run = sessions,
 };
 

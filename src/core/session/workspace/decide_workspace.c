@@ -225,17 +225,6 @@ static bool is_trust_changed(const struct ar_decision *d)
 	return in->trust && r->trust == AR_WORKSPACE_TRUST_TRUSTED;
 }
 
-static bool are_profiles_equal(const struct ar_texts *a, const struct ar_texts *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++) {
-		if (!ar_str_eq(a->at[i], b->at[i]))
-			return false;
-	}
-	return true;
-}
-
 /* The members that were named and differ; true: there are any. */
 static bool change_record(const struct ar_decision *d, struct ar_shape_workspace_record *r)
 {
@@ -246,7 +235,7 @@ static bool change_record(const struct ar_decision *d, struct ar_shape_workspace
 	bool is_environment_new = in->environment.at && !ar_list_equal(&ar_shape_workspace_variable_desc,
 								       &in->environment, &r->environment);
 	bool are_profiles_new =
-		in->allowed_profiles.at && !are_profiles_equal(&in->allowed_profiles, &r->allowed_profiles);
+		in->allowed_profiles.at && !ar_texts_eq(in->allowed_profiles, r->allowed_profiles);
 
 	if (is_renamed)
 		r->name = in->name;
