@@ -22,7 +22,7 @@ test('without a setting: the standard prompt, before the instructions of the wor
 	const w = await world({ env: { AGENTD_SYSTEM_PROMPT: '' }, config: { 'tools.workspace': workspace } });
 	const { sessionId, turnId } = await turn(w, 'hello');
 	const sent = system(w, turnId);
-	assert.match(sent, /^You are an agent [^]*\(prompt standard\/1\)/);
+	assert.match(sent, /^You are an agent [^]*\(prompt standard\/2\)/);
 	assert.ok(sent.includes(`Workspace: "${workspace}";`), sent);
 	assert.match(sent, /Sandbox: workspace_write: /);
 	const [, documented] = /\n```\n(You are an agent [^]*?)Workspace: /.exec(readFileSync(new URL('../../docs/context.md', import.meta.url), 'utf8'));
@@ -30,10 +30,20 @@ test('without a setting: the standard prompt, before the instructions of the wor
 	const started = (await readLog(w.rt, sessionId)).map((f) => f.event).find((e) => e.type === 'turn.started').timestamp;
 	assert.ok(sent.endsWith(`Date: ${started.slice(0, 10)} (UTC)\n\n\nAnswer in German.`), sent);
 	const { reasons, instructionRefs } = await ok(w.rt, 'explain', { id: sessionId });
-	assert.match(reasons.find((r) => r.type === 'context.resolved').text, /; system prompt standard\/1/);
+	assert.match(reasons.find((r) => r.type === 'context.resolved').text, /; system prompt standard\/2/);
 	const texts = await Promise.all(instructionRefs.map(async (outputRef) => (await ok(w.rt, 'read_output', { outputRef })).content));
 	assert.equal(texts.join('\n\n'), sent);
 	assert.match(ctl(w, 'explain', sessionId, '--prompt'), /^You are an agent [^]*Date: \d{4}-\d\d-\d\d \(UTC\)\nAnswer in German\.\n$/);
+});
+
+test('a sandbox that this machine cannot enforce is not promised', async () => {
+	const workspace = newFolder();
+	const w = await world({ env: { AGENTD_SYSTEM_PROMPT: '' }, config: { 'tools.workspace': workspace, 'sandbox.without': 'mount_view' } });
+	const { sessionId, turnId } = await turn(w, 'hello');
+	assert.equal((await ok(w.rt, 'get_execution_environment', { sessionId })).sandbox.inForce.isAvailable, false);
+	const sent = system(w, turnId);
+	assert.match(sent, /^Sandbox: workspace_write cannot be enforced here, so commands and file tools do not run\. Say so; do not retry\.$/m);
+	assert.doesNotMatch(sent, /can write there|More is requested/);
 });
 
 test('a text, a file, or none in its place; a file that cannot be used keeps the daemon from starting', async () => {

@@ -237,15 +237,28 @@ void ar_decide_send(struct ar_decision *d, const struct ar_effect_send *send)
 	ar_decide_effect(d, AR_EFFECT_SEND)->send = *send;
 }
 
-struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes)
+static void add_content(struct ar_decision *d, struct ar_content content)
 {
-	struct ar_content *c;
-
 	d->contents =
 		one_more(d->arena, d->contents, &d->content_count, &d->content_room, sizeof(*d->contents));
-	c = &d->contents[d->content_count - 1];
-	*c = (struct ar_content){ ar_hash_of(bytes), bytes };
-	return ar_ref_make(d->arena, d->session->session_key, &c->hash);
+	d->contents[d->content_count - 1] = content;
+}
+
+struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes)
+{
+	struct ar_hash hash = ar_hash_of(bytes);
+
+	add_content(d, (struct ar_content){ hash, bytes });
+	return ar_ref_make(d->arena, d->session->session_key, &hash);
+}
+
+void ar_decide_content_of(struct ar_decision *d, struct ar_str ref, struct ar_str bytes)
+{
+	struct ar_str session_key;
+	struct ar_hash hash;
+
+	AR_ASSERT(ar_ref_parse(ref, &session_key, &hash));
+	add_content(d, (struct ar_content){ hash, bytes });
 }
 
 struct ar_str ar_decide_ref(struct ar_decision *d, struct ar_str bytes)

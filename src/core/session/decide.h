@@ -34,6 +34,8 @@ void ar_decide_wake_cancel(struct ar_decision *d, struct ar_str subject);
 void ar_decide_send(struct ar_decision *d, const struct ar_effect_send *send); /* to another session */
 struct ar_str ar_decide_content(struct ar_decision *d, struct ar_str bytes); /* stores it, gives its ref */
 struct ar_str ar_decide_ref(struct ar_decision *d, struct ar_str bytes); /* its ref, without storing it */
+void ar_decide_content_of(struct ar_decision *d, struct ar_str ref,
+			  struct ar_str bytes); /* stores it; the ref is that of these bytes */
 struct ar_str ar_decide_text(
 	const struct ar_decision *d,
 	struct ar_str ref); /* one that this decision stores or was brought; else absent */

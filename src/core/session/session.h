@@ -172,6 +172,23 @@ struct ar_content {
 };
 
 /* What a decision says. Everything lives in the arena that decide() was given. */
+/* What the standard system prompt says about the sandbox profile of the turn. */
+enum ar_prompt_sandbox {
+	AR_PROMPT_SANDBOX_ENFORCED,
+	AR_PROMPT_SANDBOX_READS, /* not enforced here; read_only is, so tools that only read run */
+	AR_PROMPT_SANDBOX_NONE, /* nothing is enforced here */
+	AR_PROMPT_SANDBOX_UNKNOWN, /* the worker has not reported yet */
+};
+
+/* A standard system prompt, and what it was made of. */
+struct ar_prompt {
+	struct ar_str text; /* absent: not made yet */
+	struct ar_str folder;
+	enum ar_sandbox_profile profile;
+	enum ar_prompt_sandbox sandbox;
+	ar_usec day; /* a time in it */
+};
+
 struct ar_decision {
 	struct ar_arena *arena;
 	struct ar_session *session; /* with all facts that were emitted so far */
@@ -193,6 +210,7 @@ struct ar_decision {
 	struct ar_error fault_err;
 	bool is_clock_told; /* the fact about a clock that was set back is emitted */
 	uint64_t schema_steps; /* left for all schemas that are read and checked while deciding */
+	struct ar_prompt prompt; /* the newest that was made while deciding */
 };
 
 /* A session that does not exist yet: session_key set, head 0. */

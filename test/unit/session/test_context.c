@@ -327,13 +327,16 @@ static void test_standard_prompt(void **state)
 	d->policy.workspace = AR_STR("/home/ann/src/shop");
 	d->policy.os = AR_STR("Linux");
 	d->policy.shell = AR_STR("/bin/sh");
+	d->policy.sandbox = &(struct ar_sandbox_host){
+		.profiles[AR_SANDBOX_WORKSPACE_WRITE].is_available = true,
+	};
 	say(d, "hello");
 	p = payload_of(d, AR_EV_CONTEXT_RESOLVED);
-	assert_true(ar_str_is(p->system_prompt, "standard/1"));
+	assert_true(ar_str_is(p->system_prompt, "standard/2"));
 	text = prompt_of(d);
 	assert_in_range(ar_context_estimate((int64_t)text.len), 1, TOKENS_MAX);
 	assert_true(p->token_estimate.v > ar_context_estimate((int64_t)text.len));
-	assert_true(has(text, "(prompt standard/1)"));
+	assert_true(has(text, "(prompt standard/2)"));
 	assert_true(has(text, "Workspace: \"/home/ann/src/shop\";"));
 	assert_true(has(text, "Sandbox: workspace_write: commands can write there and have no network."));
 	assert_true(ar_str_ends(text, AR_STR(" (UTC)\n"))); /* what changes most often is last */
@@ -344,6 +347,37 @@ static void test_standard_prompt(void **state)
 	text = prompt_of(d);
 	assert_false(ar_str_eq(text, first));
 	assert_true(ar_str_starts(text, ar_str_sub(first, 0, first.len - sizeof("2026-11-18 (UTC)"))));
+}
+
+/* A profile that this machine cannot enforce is not promised. */
+static void test_standard_prompt_follows_the_sandbox(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_sandbox_host reads = { .profiles[AR_SANDBOX_READ_ONLY].is_available = true },
+				     none = { 0 };
+	const struct {
+		const struct ar_sandbox_host *host;
+		const char *said;
+	} table[] = {
+		{ &reads, "Sandbox: workspace_write cannot be enforced here, so commands and tools that "
+			  "write files do not run." },
+		{ &none, "Sandbox: workspace_write cannot be enforced here, so commands and file tools do "
+			 "not run." },
+		{ NULL, "Sandbox: workspace_write cannot be enforced here, so commands and file tools do "
+			"not run." }
+	};
+
+	d->policy.has_standard_prompt = true;
+	d->policy.context_tokens = 100000;
+	d->policy.workspace = AR_STR("/srv/shop");
+	for (size_t i = 0; i < AR_ARRAY_LEN(table); i++) {
+		d->policy.sandbox = table[i].host;
+		say(d, "hello");
+		assert_true(has(prompt_of(d), table[i].said));
+		assert_false(has(prompt_of(d), "can write there"));
+		assert_false(has(prompt_of(d), "More is requested"));
+		answer(d, "hi", 0, 0);
+	}
 }
 
 /* A turn that goes on after midnight keeps its prompt: one fact, and the provider's cache stays right. */
@@ -400,6 +434,7 @@ int main(void)
 		TEST(test_too_long_for_the_model_compacts_once),
 		TEST(test_snapshot_keeps_boundaries),
 		TEST(test_standard_prompt),
+		TEST(test_standard_prompt_follows_the_sandbox),
 		TEST(test_standard_prompt_stays_in_a_turn),
 		TEST(test_standard_prompt_quotes_the_folder),
 		TEST(test_own_prompt_has_no_version),

@@ -18,7 +18,7 @@ int64_t ar_context_most(int64_t bytes, size_t parts)
 static int64_t fixed_most(const struct ar_conversation *c, const struct ar_turn *turn,
 			  const struct ar_offers *offers)
 {
-	const struct ar_decision *d = c->d;
+	struct ar_decision *d = c->d;
 	const struct ar_shape_subagent_record *child = ar_session_subagent_in(d->session, turn->thread);
 	int64_t bytes = (int64_t)ar_system_prompt(d, turn).len + ar_decide_instruction_bytes(d);
 

@@ -87,10 +87,11 @@ int64_t ar_conversation_most(const struct ar_conversation *c, const struct ar_tu
 
 /* ---- system.c ---- */
 
-#define AR_STANDARD_PROMPT "standard/1"
+#define AR_STANDARD_PROMPT "standard/2"
 
-/* The system prompt of requests of the turn, absent: none. NULL: about as it will be in the next turn. */
-struct ar_str ar_system_prompt(const struct ar_decision *d, const struct ar_turn *turn);
+/* The system prompt of requests of the turn, absent: none. NULL: about as it will be in the next turn. Made
+ * once per decision and kept there, unless what it is made of changes meanwhile. */
+struct ar_str ar_system_prompt(struct ar_decision *d, const struct ar_turn *turn);
 
 /* ---- resolve.c ---- */
 

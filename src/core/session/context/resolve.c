@@ -87,10 +87,11 @@ static struct ar_shape_policy_fact_list policy_facts(const struct ar_conversatio
 	return (struct ar_shape_policy_fact_list){ list, n };
 }
 
-static void store(struct ar_decision *d, struct ar_str text)
+static void store(struct ar_decision *d, struct ar_str ref, struct ar_str text)
 {
 	if (!ar_str_empty(text))
-		ar_decide_content(d, ar_arena_str(d->arena, text)); /* the host may read the file anew */
+		ar_decide_content_of(d, ref,
+				     ar_arena_str(d->arena, text)); /* the host may read the file anew */
 }
 
 /* Its JSON in a line of its own. */
@@ -175,8 +176,9 @@ void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, st
 	digest = ar_context_digest(d->arena, d->session->session_key, &fact);
 	if (ar_str_eq(digest, turn->resolved))
 		return;
-	store(d, prompt);
-	store(d, instructions);
-	store(d, skills);
+	store(d, s->system[0], prompt);
+	if (!d->session->instructions)
+		store(d, s->system[1], instructions);
+	store(d, s->system[2], skills);
 	ar_turn_emit(d, turn, AR_EV_CONTEXT_RESOLVED, &fact);
 }

@@ -4,6 +4,8 @@
  * beginning of requests finds it unchanged. Pure. */
 #include "context/context.h"
 #include "clock.h"
+#include "permission/permission.h"
+#include "worker/worker.h"
 
 #define DAY_BYTES 10 /* of an RFC 3339 time */
 #define FOLDER_MAX 1024 /* bytes of a path that are sent */
@@ -34,43 +36,103 @@ static const char *const profile_words[AR_SANDBOX_COUNT] = {
 	[AR_SANDBOX_DANGER_FULL_ACCESS] = "commands are not confined",
 };
 
-/* The name of a folder must not add lines to the prompt: it is written as a JSON string. */
-static void add_workspace(const struct ar_decision *d, const struct ar_turn *turn, struct ar_str folder,
-			  struct ar_buf *out)
+/* ---- what it is made of ---- */
+
+static enum ar_prompt_sandbox standing_of(const struct ar_decision *d, enum ar_sandbox_profile profile)
 {
-	const struct ar_policy *policy = d->input->policy;
-	enum ar_sandbox_profile profile = ar_profile_of_turn(d->session, policy, ar_turn_options(turn));
+	bool is_known;
+	struct ar_sandbox_standing standing = ar_worker_standing(d, profile, &is_known);
+
+	if (!is_known)
+		return AR_PROMPT_SANDBOX_UNKNOWN;
+	if (standing.is_available)
+		return AR_PROMPT_SANDBOX_ENFORCED;
+	return ar_worker_standing(d, AR_SANDBOX_READ_ONLY, &is_known).is_available ? AR_PROMPT_SANDBOX_READS
+										   : AR_PROMPT_SANDBOX_NONE;
+}
+
+static struct ar_prompt inputs_of(const struct ar_decision *d, const struct ar_turn *turn)
+{
+	struct ar_prompt p = { .folder = turn ? ar_decide_folder_of(d, turn) : ar_decide_folder(d),
+			       .day = turn && turn->started ? turn->started : d->input->now };
+
+	if (ar_str_empty(p.folder))
+		return p;
+	p.profile = ar_profile_of_turn(d->session, d->input->policy, ar_turn_options(turn));
+	p.sandbox = standing_of(d, p.profile);
+	return p;
+}
+
+static bool is_of(const struct ar_prompt *made, const struct ar_prompt *inputs)
+{
+	return !ar_str_absent(made->text) && made->day == inputs->day && made->profile == inputs->profile &&
+	       made->sandbox == inputs->sandbox && ar_str_eq(made->folder, inputs->folder);
+}
+
+/* ---- its text ---- */
+
+/* A profile that cannot be enforced is never replaced by another: what needs it does not run. */
+static void add_sandbox(const struct ar_prompt *p, struct ar_buf *out)
+{
+	const char *name = ar_sandbox_name(p->profile);
+
+	if (p->sandbox == AR_PROMPT_SANDBOX_NONE || p->sandbox == AR_PROMPT_SANDBOX_READS) {
+		ar_buf_addf(out,
+			    "Sandbox: %s cannot be enforced here, so %s do not run. Say so; do not retry.\n",
+			    name,
+			    p->sandbox == AR_PROMPT_SANDBOX_READS ? "commands and tools that write files"
+								  : "commands and file tools");
+		return;
+	}
+	ar_buf_addf(out,
+		    "Sandbox: %s%s: %s. More is requested with the arguments sandbox and justification.\n",
+		    name,
+		    p->sandbox == AR_PROMPT_SANDBOX_UNKNOWN
+			    ? ", if the machine of the workspace can enforce it"
+			    : "",
+		    profile_words[p->profile]);
+}
+
+/* The name of a folder must not add lines to the prompt: it is written as a JSON string. */
+static void add_workspace(const struct ar_policy *policy, const struct ar_prompt *p, struct ar_buf *out)
+{
 	struct ar_jw w = ar_jw(out);
 
 	ar_buf_addz(out, "\nWorkspace: ");
-	ar_jw_str(&w, ar_str_utf8_prefix(folder, FOLDER_MAX));
+	ar_jw_str(&w, ar_str_utf8_prefix(p->folder, FOLDER_MAX));
 	ar_buf_addz(out, "; paths of file tools are relative to it.\n");
 	if (!ar_str_absent(policy->os))
 		ar_buf_addf(out, "System: %.*s, shell %.*s.\n", AR_STR_ARG(policy->os),
 			    AR_STR_ARG(policy->shell));
-	ar_buf_addf(out, "Sandbox: %s: %s. More is requested with the arguments sandbox and justification.\n",
-		    ar_sandbox_name(profile), profile_words[profile]);
+	add_sandbox(p, out);
 }
 
-static struct ar_str standard_prompt(const struct ar_decision *d, const struct ar_turn *turn)
+static struct ar_str standard_prompt(const struct ar_decision *d, const struct ar_prompt *p)
 {
-	struct ar_str folder = turn ? ar_decide_folder_of(d, turn) : ar_decide_folder(d), text;
-	ar_usec at = turn && turn->started ? turn->started : d->input->now;
 	char time[AR_TIME_TEXT];
 	struct ar_buf out = { 0 };
+	struct ar_str text;
 
 	ar_buf_addz(&out, standard);
-	if (!ar_str_empty(folder))
-		add_workspace(d, turn, folder, &out);
-	ar_buf_addf(&out, "Date: %.*s (UTC)\n", DAY_BYTES, ar_time_format(at, time).p);
+	if (!ar_str_empty(p->folder))
+		add_workspace(d->input->policy, p, &out);
+	ar_buf_addf(&out, "Date: %.*s (UTC)\n", DAY_BYTES, ar_time_format(p->day, time).p);
 	text = ar_arena_str(d->arena, ar_buf_str(&out));
 	ar_buf_fini(&out);
 	return text;
 }
 
-struct ar_str ar_system_prompt(const struct ar_decision *d, const struct ar_turn *turn)
+struct ar_str ar_system_prompt(struct ar_decision *d, const struct ar_turn *turn)
 {
 	const struct ar_policy *policy = d->input->policy;
+	struct ar_prompt p;
 
-	return policy->has_standard_prompt ? standard_prompt(d, turn) : policy->system_prompt;
+	if (!policy->has_standard_prompt)
+		return policy->system_prompt;
+	p = inputs_of(d, turn);
+	if (is_of(&d->prompt, &p))
+		return d->prompt.text;
+	p.text = standard_prompt(d, &p);
+	d->prompt = p;
+	return p.text;
 }
