@@ -915,13 +915,25 @@ static const struct ar_field_desc ar_shape_policy_rule_fields[] = {
 };
 const struct ar_struct_desc ar_shape_policy_rule_desc = { ar_shape_policy_rule_fields, 10, sizeof(struct ar_shape_policy_rule), NULL, 0, true, offsetof(struct ar_shape_policy_rule, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_session_budget_fields[] = {
+	{ "tokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_session_budget, tokens), NULL, { 0, false },
+	  "Tokens, sent and received.", NULL },
+	{ "cost", AR_F_JSON, false, false, false, 0, 262144, offsetof(struct ar_shape_session_budget, cost), NULL, { 0, false },
+	  "Money, such as 0.25.", NULL },
+};
+const struct ar_struct_desc ar_shape_session_budget_desc = { ar_shape_session_budget_fields, 2, sizeof(struct ar_shape_session_budget), NULL, 0, true, 0, 0 };
+
 static const struct ar_field_desc ar_shape_session_policy_fields[] = {
 	{ "mode", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_session_policy, mode), NULL, { 0, false },
 	  "Permission mode.", NULL },
 	{ "rules", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_session_policy, rules), NULL, { 0, false },
 	  "Its rules.", &ar_shape_policy_rule_desc },
+	{ "budget", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_session_policy, budget), NULL, { 0, false },
+	  "Its budget; without permission.may_loosen no more than the configured one.", &ar_shape_session_budget_desc },
+	{ "model", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_session_policy, model), NULL, { 0, false },
+	  "Model of its turns that name none.", NULL },
 };
-const struct ar_struct_desc ar_shape_session_policy_desc = { ar_shape_session_policy_fields, 2, sizeof(struct ar_shape_session_policy), NULL, 0, true, offsetof(struct ar_shape_session_policy, extra_), 0 };
+const struct ar_struct_desc ar_shape_session_policy_desc = { ar_shape_session_policy_fields, 4, sizeof(struct ar_shape_session_policy), NULL, 0, true, offsetof(struct ar_shape_session_policy, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_subcommand_fields[] = {
 	{ "words", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_subcommand, words), NULL, { 0, false },
@@ -3666,7 +3678,7 @@ static const struct ar_field_desc ar_ev_policy_changed_fields[] = {
 	{ "changedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_policy_changed, changed_by), NULL, { 0, false },
 	  "Who changed it.", &ar_shape_policy_author_desc },
 	{ "policy", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_policy_changed, policy), NULL, { 0, false },
-	  "The policy itself, when a session keeps it: mode and rules.", &ar_shape_session_policy_desc },
+	  "The policy itself, when a session keeps it: mode, rules, budget and model.", &ar_shape_session_policy_desc },
 };
 
 static const struct ar_field_desc ar_ev_process_started_fields[] = {

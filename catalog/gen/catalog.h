@@ -2497,9 +2497,21 @@ struct ar_shape_policy_rule_list {
 	size_t count;
 };
 
+struct ar_shape_session_budget { /* session_budget */
+	struct ar_opt_int tokens; /* int? */
+	struct ar_str cost; /* json? */
+};
+
+struct ar_shape_session_budget_list {
+	const struct ar_shape_session_budget *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_session_policy { /* session_policy */
 	struct ar_str mode; /* string? */
 	struct ar_shape_policy_rule_list rules; /* array? */
+	const struct ar_shape_session_budget *budget; /* object? */
+	struct ar_str model; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -7176,6 +7188,7 @@ extern const struct ar_struct_desc ar_shape_verification_outcome_desc;
 extern const struct ar_struct_desc ar_shape_known_gap_desc;
 extern const struct ar_struct_desc ar_shape_policy_author_desc;
 extern const struct ar_struct_desc ar_shape_policy_rule_desc;
+extern const struct ar_struct_desc ar_shape_session_budget_desc;
 extern const struct ar_struct_desc ar_shape_session_policy_desc;
 extern const struct ar_struct_desc ar_shape_subcommand_desc;
 extern const struct ar_struct_desc ar_shape_named_path_desc;

@@ -508,6 +508,7 @@ struct ar_config_hooks {
 	const char *url;
 	int64_t timeout_ms;
 	int on_failure;
+	bool policy;
 	struct ar_config_strings tenants;
 	const char *workspace;
 };

@@ -127,6 +127,39 @@ test('LI-07 extend raises the limit by its original size, a fact with old and ne
 	assert.equal(settled.payload.decisionSource, 'cancelled');
 });
 
+test('LI-07 a policy lowers the budget of a session: limit.changed has old and new, the summary the same, it holds over kill -9, and a higher one is refused', async () => {
+	const own = await world({ model: w.model, config: { 'budget.session_tokens': 5000, 'budget.on_limit': 'stop' } });
+	const kept = w;
+	w = own;
+	const { sessionId } = await submit(w.rt, '[[tokens 90]]', { turnId: newId() });
+	await waitFor(async () => (await thread(sessionId)).lastOutcome, 'its end');
+	const set = (budget) => ({ scope: 'session', scopeId: sessionId, policy: { budget } });
+	await ok(w.rt, 'set_policy', set({ tokens: 400 }));
+	const [changed] = await facts(sessionId, null, 'limit.changed');
+	assert.deepEqual([changed.payload.limitKind, changed.payload.source, changed.payload.scope], ['budget', 'policy', { sessionId }]);
+	assert.deepEqual([changed.payload.previous.limit, changed.payload.limitState.limit], [5000, 400]);
+	assert.equal(changed.payload.limitState.used, await recorded(sessionId));
+	assert.match((await refused(w.rt, 'invalid_policy', 'set_policy', set({ tokens: 5001 }))).message, /looser than the host's 5000/);
+	await restart();
+	const { routingLimitSummary } = await ok(w.rt, 'get_session', { sessionId });
+	assert.deepEqual(routingLimitSummary.limitState.quotas, [{ quotaKind: 'session_tokens', state: 'policy', limit: 400 }]);
+	for (let turns = 0; (await thread(sessionId)).lastOutcome.status === 'completed'; turns++) {
+		assert.ok(turns < 5, 'the lower budget ends it');
+		const turnId = newId();
+		await submit(w.rt, '[[tokens 90]]', { turnId, sessionId });
+		const follower = await follow(w.rt, sessionId);
+		await follower.ended(turnId);
+		follower.stop();
+	}
+	assert.equal((await thread(sessionId)).lastOutcome.category, 'budget_exhausted');
+	assert.ok(await recorded(sessionId) <= 400);
+	await ok(w.rt, 'set_policy', { scope: 'session', scopeId: sessionId, policy: {} });
+	const raised = (await facts(sessionId, null, 'limit.changed')).at(-1);
+	assert.deepEqual([raised.payload.previous.limit, raised.payload.limitState.limit], [400, 5000]);
+	w = kept;
+	await own.rt.stop();
+});
+
 test('budgets of a session hold over its turns; without anyone to ask the turn ends at once', async () => {
 	const rt = await startAgentd({ model: w.model, config: { 'budget.session_tokens': 200, 'budget.on_limit': 'stop' } });
 	const kept = w.rt;

@@ -146,6 +146,25 @@ test('MR-04 by name, by the name of the server, by the order of the list, by pri
 	}
 });
 
+test('MR-04 the model of a session counts for turns that name none, and six set-ups have the six words', async () => {
+	const words = new Map();
+	const decided = async (rt, options, more) => {
+		const f = await run(rt, 'hello', options, more);
+		const { payload } = f.mine.find((e) => ['routing.decided', 'routing.single_candidate'].includes(e.type));
+		words.set(payload.decisionSource, payload.selectedModel);
+		return { ...f.receipt, payload };
+	};
+	const { sessionId } = await decided(many, undefined);
+	await ok(many, 'set_policy', { scope: 'session', scopeId: sessionId, policy: { model: 'seeing' } });
+	const own = await decided(many, undefined, { sessionId });
+	assert.deepEqual([own.payload.selectedModel, own.payload.decisionSource], ['seeing', 'session']);
+	assert.deepEqual((await decided(many, { model: 'priced' }, { sessionId })).payload.decisionSource, 'explicit', 'a turn that names one has it');
+	await decided(many, { budgetClass: 'low' });
+	await decided(many, { model: 'keyless' });
+	await decided(many, { capabilities: ['vision'] });
+	assert.deepEqual([...words], [['host_policy', 'priced'], ['session', 'seeing'], ['explicit', 'priced'], ['task_preference', 'priced'], ['runtime_fallback', 'priced'], ['policy_auto', 'seeing']]);
+});
+
 test('MR-06 MR-13 no model has a key: routing.not_possible, no call, the thread is blocked with the gap, and goes on when one has', async () => {
 	const dataDir = newFolder();
 	const keyless = await startAgentd({ dataDir, config: { models: [{ name: 'a', provider: 'anthropic' }, { name: 'b', provider: 'gemini' }] } });

@@ -48,15 +48,19 @@ void ar_projection_quotas(const struct ar_session *s, const struct ar_turn *turn
 	for (size_t i = 0; i < AR_QUOTA_NAMES; i++) {
 		const struct ar_quota_name *q = &ar_quota_names[i];
 		const struct ar_quota_mark *m = mark_of(s, turn, q);
+		int64_t preset = q->is_session ? ar_budget_preset(s, q->quota) : 0;
 		struct ar_str word = word_of(m);
 
+		if (ar_str_absent(word) && preset > 0)
+			word = AR_STR(
+				"policy"); /* the session's policy sets it, and it is far from its end */
 		if (ar_str_absent(word))
 			continue;
 		ar_jw_open(w);
 		ar_jw_mstr(w, "quotaKind", ar_str_from(q->name));
 		ar_jw_mstr(w, "state", word);
 		ar_jw_key(w, "limit");
-		ar_jw_num(w, ar_quota_units(q->quota, limit_of(m)));
+		ar_jw_num(w, ar_quota_units(q->quota, limit_of(m) > 0 ? limit_of(m) : preset));
 		ar_jw_close(w);
 	}
 	ar_jw_close_array(w);

@@ -431,6 +431,7 @@ static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, policy_ref),
 	STR(ar_session, environment_ref),
 	RAW(ar_session, limits),
+	OBJECT(ar_session, preset, session_policy),
 	OBJECT(ar_session, bound, workspace_binding),
 	OBJECT(ar_session, files, session_files),
 	OBJECT(ar_session, instructions, workspace_instructions),

@@ -151,6 +151,7 @@ struct ar_session {
 	struct ar_vec actions; /* struct ar_action (action/): all pending, the newest settled */
 	struct ar_str mode, policy_ref; /* what set_policy gave it; absent: the host's counts */
 	struct ar_vec rules; /* struct ar_permission_rule (permission/) of the same */
+	const struct ar_shape_session_policy *preset; /* budget and model of the same; NULL: neither */
 	struct ar_vec grants; /* struct ar_grant (permission/) */
 	struct ar_vec channels; /* struct ar_channel (channel/): peers that follow it */
 	struct ar_vec webhooks; /* struct ar_webhook (webhook/), of a home */

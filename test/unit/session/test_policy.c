@@ -1,5 +1,6 @@
 /* set_policy of a session, and the mode of a turn. */
 #include "desk.h"
+#include "limits/route.h"
 
 static enum ar_status set_policy(struct desk *d, const char *policy, const char *rules)
 {
@@ -87,10 +88,19 @@ static void test_it_refuses(void **state)
 		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\",\"decision\":\"allow\"}]}", "stricter" },
 		{ "{\"rules\":[{\"name\":\"a\",\"tool\":\"*\",\"decision\":\"deny\",\"argument\":\"p\"}]}",
 		  "together" },
+		{ "{\"budget\":{\"tokens\":0}}", "above 0" },
+		{ "{\"budget\":{\"cost\":\"much\"}}", "amount" },
+		{ "{\"budget\":{\"tokens\":5001}}", "looser than the host's 5000" },
+		{ "{\"budget\":{\"calls\":1}}", "calls" },
+		{ "{\"model\":\"huge\"}", "no model 'huge'" },
 	};
+	static const struct ar_model_entry models[] = { { .name = { "small", 5 } } };
 	struct desk *d = *state;
 
+	d->policy.budget.session[AR_QUOTA_TOKENS] = 5000;
 	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	d->policy.models = models;
+	d->policy.model_count = 1;
 	for (size_t i = 0; i < AR_ARRAY_LEN(table); i++) {
 		desk_expect_refusal(d, set_policy(d, table[i].policy, NULL), AR_ERR_INVALID_POLICY);
 		if (!strstr(d->err.msg, table[i].says))
@@ -99,6 +109,39 @@ static void test_it_refuses(void **state)
 	d->policy.may_loosen = true;
 	assert_int_equal(set_policy(d, table[0].policy, NULL), AR_OK);
 	assert_int_equal(set_policy(d, table[8].policy, NULL), AR_OK);
+}
+
+static void expect_limit(struct desk *d, const char *now, const char *before)
+{
+	desk_expect_payload(d, AR_EV_LIMIT_CHANGED, now);
+	desk_expect_payload(d, AR_EV_LIMIT_CHANGED, before);
+	desk_expect_payload(d, AR_EV_LIMIT_CHANGED, "\"source\":\"policy\"");
+}
+
+/* A budget of the policy is a limit with its fact, holds over a snapshot, and goes with the policy. */
+static void test_a_policy_sets_the_budget(void **state)
+{
+	struct desk *d = *state;
+
+	d->policy.budget.session[AR_QUOTA_TOKENS] = 5000;
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	assert_int_equal(set_policy(d, "{\"budget\":{\"tokens\":300},\"model\":\"small\"}", NULL), AR_OK);
+	desk_expect(d, "policy.changed limit.changed");
+	expect_limit(d, "\"limitState\":{\"quotaKind\":\"session_tokens\",\"limit\":300",
+		     "\"previous\":{\"quotaKind\":\"session_tokens\",\"limit\":5000");
+	assert_int_equal(set_policy(d, NULL, "[]"), AR_OK); /* rules alone leave it */
+	desk_expect(d, "");
+	assert_int_equal(d->session.preset->budget->tokens.v, 300);
+	assert_true(ar_str_is(d->session.preset->model, "small"));
+	assert_int_equal(set_policy(d, "{\"budget\":{\"cost\":0.5}}", NULL), AR_OK);
+	desk_expect(d, "policy.changed limit.changed limit.changed");
+	desk_expect_payload(d, AR_EV_LIMIT_CHANGED,
+			    "\"limitState\":{\"quotaKind\":\"session_tokens\",\"limit\":5000");
+	assert_int_equal(set_policy(d, "{}", NULL), AR_OK);
+	desk_expect(d, "policy.changed limit.changed");
+	expect_limit(d, "\"limitState\":{\"quotaKind\":\"session_cost\",\"used\":0",
+		     "\"previous\":{\"quotaKind\":\"session_cost\",\"limit\":0.5");
+	assert_null(d->session.preset);
 }
 
 static void test_a_turn_names_its_mode(void **state)
@@ -121,6 +164,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_session_sets_its_policy, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_odd_members_of_an_old_policy, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_it_refuses, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_a_policy_sets_the_budget, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_a_turn_names_its_mode, desk_open, desk_close),
 	};
 

@@ -47,6 +47,13 @@ static void fill(struct desk *d)
 					      .turn_id = AR_STR("b"),
 					      .input = AR_STR("[{\"type\":\"text\",\"text\":\"x\"}]") }),
 			 AR_OK);
+	assert_int_equal(desk_command(d, AR_CMD_SET_POLICY,
+				      &(struct ar_cmd_set_policy_in){
+					      .scope = AR_SET_POLICY_SCOPE_SESSION,
+					      .scope_id = d->session.id,
+					      .policy = AR_STR(
+						      "{\"budget\":{\"tokens\":300},\"model\":\"m\"}") }),
+			 AR_OK);
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
 	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN,
 				      &(struct ar_cmd_interrupt_turn_in){ .reason = AR_STR("because") }),
@@ -141,6 +148,8 @@ static void test_nothing_is_lost(void **state)
 	SAME_INT(&d->session, &copy, head);
 	assert_memory_equal(&d->session.counters, &copy.counters, sizeof(copy.counters));
 	assert_memory_equal(&d->session.tasks, &copy.tasks, sizeof(copy.tasks));
+	assert_int_equal(copy.preset->budget->tokens.v, 300);
+	assert_true(ar_str_is(copy.preset->model, "m"));
 	SAME_STR(a, b, active_turn);
 	SAME_STR(a, b, request_ref);
 	SAME_STR(a, b, reason);

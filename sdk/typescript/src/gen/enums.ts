@@ -2378,12 +2378,24 @@ export interface PolicyRule {
   [extra: string]: unknown;
 }
 
+/** Most that a session may use, over all its turns. */
+export interface SessionBudget {
+  /** Tokens, sent and received. */
+  tokens?: number;
+  /** Money, such as 0.25. */
+  cost?: unknown;
+}
+
 /** Policy of a session. */
 export interface SessionPolicy {
   /** Permission mode. */
   mode?: string;
   /** Its rules. */
   rules?: PolicyRule[];
+  /** Its budget; without permission.may_loosen no more than the configured one. */
+  budget?: SessionBudget;
+  /** Model of its turns that name none. */
+  model?: string;
   [extra: string]: unknown;
 }
 

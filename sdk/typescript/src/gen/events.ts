@@ -1267,7 +1267,7 @@ export interface PolicyChangedPayload {
   previousPolicyRef?: string;
   /** Who changed it. */
   changedBy?: PolicyAuthor;
-  /** The policy itself, when a session keeps it: mode and rules. */
+  /** The policy itself, when a session keeps it: mode, rules, budget and model. */
   policy?: SessionPolicy;
   [extra: string]: unknown;
 }

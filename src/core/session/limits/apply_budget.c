@@ -55,8 +55,14 @@ enum ar_status ar_apply_limit_changed(struct ar_session *s, const struct ar_even
 	(void)err;
 	if (turn && p->limit_kind == AR_LIMIT_CHANGED_LIMIT_KIND_CONCURRENCY)
 		turn->crowded = AR_OPT_BOOL(true);
-	mark = state && state->limit.set ? mark_of(s, e, state->quota_kind) : NULL;
+	mark = state ? mark_of(s, e, state->quota_kind) : NULL;
 	if (!mark)
+		return AR_OK;
+	if (ar_str_is(p->source, AR_LIMIT_BY_POLICY)) {
+		*mark = (struct ar_quota_mark){ 0 }; /* the policy has it; what people added is void */
+		return AR_OK;
+	}
+	if (!state->limit.set)
 		return AR_OK;
 	mark->limit = amount(state->quota_kind, state->limit.v);
 	mark->blocked = (struct ar_opt_int){ 0 };

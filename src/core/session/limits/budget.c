@@ -52,14 +52,34 @@ int64_t ar_budget_amount(const struct ar_shape_turn_budget *b, enum ar_quota quo
 	return quota == AR_QUOTA_TOKENS ? b->tokens.v : b->tool_calls.v;
 }
 
-/* As set, without what people added; 0: no limit. A turn may only ask for less. */
+/* Of the policy of a session; 0: it says nothing. */
+static int64_t preset_amount(const struct ar_shape_session_budget *b, enum ar_quota quota)
+{
+	int64_t cost;
+
+	if (!b || quota == AR_QUOTA_CALLS)
+		return 0;
+	if (quota == AR_QUOTA_COST)
+		return read_cost(b->cost, &cost) ? cost : 0;
+	return b->tokens.v;
+}
+
+int64_t ar_budget_preset(const struct ar_session *s, enum ar_quota quota)
+{
+	return s->preset ? preset_amount(s->preset->budget, quota) : 0;
+}
+
+/* As set, without what people added; 0: no limit. A turn may only ask for less, and so may the policy of a
+ * session, unless the host lets it loosen. */
 static int64_t base_of(const struct ar_decision *d, const struct ar_turn *turn, const struct ar_quota_name *q)
 {
 	const struct ar_budget_policy *policy = &d->input->policy->budget;
 	int64_t limit = q->is_session ? policy->session[q->quota] : policy->turn[q->quota];
-	int64_t own = q->is_session ? 0 : ar_budget_amount(ar_turn_options(turn)->budget, q->quota);
+	int64_t own = q->is_session ? ar_budget_preset(d->session, q->quota)
+				    : ar_budget_amount(ar_turn_options(turn)->budget, q->quota);
+	bool may_loosen = q->is_session && d->input->policy->may_loosen;
 
-	return own > 0 && (limit == 0 || own < limit) ? own : limit;
+	return own > 0 && (limit == 0 || own < limit || may_loosen) ? own : limit;
 }
 
 static const struct ar_quota_mark *mark_of(const struct ar_decision *d, const struct ar_turn *turn,
@@ -386,6 +406,78 @@ enum ar_status ar_budget_check(const struct ar_shape_turn_options *options, stru
 			 "options.budget.%s is not valid; tokens, toolCalls and ms are whole numbers above "
 			 "0, cost is an amount such as 0.25",
 			 wrong);
+}
+
+/* ---- by the policy of a session ---- */
+
+struct ar_session_limits ar_budget_session_limits(const struct ar_decision *d)
+{
+	struct ar_session_limits limits = { 0 };
+
+	for (int i = 0; i < AR_QUOTA_COUNT; i++) {
+		const struct ar_quota_name *q = name_of((enum ar_quota)i, true);
+
+		limits.at[i] = q ? limit_of(d, NULL, q) : 0;
+	}
+	return limits;
+}
+
+static struct ar_shape_limit_state session_state(const struct ar_quota_name *q, int64_t limit,
+						 const struct ar_spent *spent)
+{
+	int64_t used = q->quota == AR_QUOTA_COST ? spent->cost + spent->reserved.v
+						 : spent->input_tokens + spent->output_tokens;
+	struct ar_shape_limit_state state = state_of(q, limit, used);
+
+	state.limit.set = limit > 0;
+	return state;
+}
+
+void ar_budget_say_session(struct ar_decision *d, const struct ar_session_limits *before)
+{
+	const struct ar_session_limits now = ar_budget_session_limits(d);
+	const struct ar_shape_limit_scope scope = { .session_id = d->session->id };
+
+	for (int i = 0; i < AR_QUOTA_COUNT; i++) {
+		const struct ar_quota_name *q = name_of((enum ar_quota)i, true);
+		struct ar_shape_limit_state old, new;
+
+		if (!q || now.at[i] == before->at[i])
+			continue;
+		old = session_state(q, before->at[i], &d->session->spent);
+		new = session_state(q, now.at[i], &d->session->spent);
+		ar_decide_emit(d, AR_EV_LIMIT_CHANGED, &(struct ar_ids){ 0 },
+			       &(struct ar_ev_limit_changed){ .limit_kind =
+								      AR_LIMIT_CHANGED_LIMIT_KIND_BUDGET,
+							      .limit_state = &new,
+							      .scope = &scope,
+							      .previous = &old,
+							      .source = AR_STR(AR_LIMIT_BY_POLICY) });
+	}
+}
+
+enum ar_status ar_budget_check_session(const struct ar_decision *d, const struct ar_shape_session_budget *b,
+				       struct ar_error *err)
+{
+	const int64_t *host = d->input->policy->budget.session;
+	int64_t cost;
+
+	if (!b)
+		return AR_OK;
+	if ((b->tokens.set && b->tokens.v <= 0) || (!ar_str_absent(b->cost) && !read_cost(b->cost, &cost)))
+		return ar_refuse(err, AR_ERR_INVALID_POLICY,
+				 "budget: tokens is a whole number above 0, cost an amount such as 0.25");
+	for (int i = 0; i < AR_QUOTA_COUNT; i++) {
+		if (host[i] == 0 || preset_amount(b, (enum ar_quota)i) <= host[i] ||
+		    d->input->policy->may_loosen)
+			continue;
+		return ar_refuse(err, AR_ERR_INVALID_POLICY,
+				 "budget: %s is looser than the host's %g, which may only be tightened here "
+				 "(permission.may_loosen)",
+				 name_of((enum ar_quota)i, true)->name,
+				 ar_quota_units((enum ar_quota)i, host[i]));
+	}
+	return AR_OK;
 }
 
 /* ---- calls at once ---- */

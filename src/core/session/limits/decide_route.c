@@ -11,6 +11,7 @@ struct profile {
 	struct ar_need need;
 	int latency, budget, fallback;
 	bool is_explicit; /* the turn says something about it */
+	bool is_session; /* the session's policy names the model */
 };
 
 #define SAME(one, other) ((int)AR_TURN_OPTIONS_##one == (int)AR_TASK_PROFILE_RESOLVED_##other)
@@ -102,7 +103,11 @@ static struct profile profile_of(struct ar_decision *d, const struct ar_turn *tu
 	if (!p.budget)
 		p.budget = AR_TASK_PROFILE_RESOLVED_BUDGET_CLASS_UNKNOWN;
 	p.fallback = options->fallback ? options->fallback : fallback;
-	if (!ar_str_empty(options->model))
+	p.is_session = ar_str_empty(options->model) && d->session->preset &&
+		       !ar_str_empty(d->session->preset->model);
+	if (p.is_session)
+		p.need.model = d->session->preset->model;
+	else if (!ar_str_empty(options->model))
 		p.need.model = options->model;
 	if (!ar_str_absent(options->output_schema))
 		p.need.capabilities |= AR_CAN_JSON;
@@ -189,6 +194,8 @@ static struct verdict verdict_of(struct ar_decision *d, const struct ar_turn *tu
 		return (struct verdict){ AR_STR("runtime_fallback"),
 					 ar_arena_fmt(d->arena, "%.*s; this is the first that can answer",
 						      AR_STR_ARG(no)) };
+	if (p->is_session)
+		return (struct verdict){ AR_STR("session"), AR_STR("the policy of the session names it") };
 	if (!ar_str_absent(p->need.model))
 		return (struct verdict){ AR_STR("explicit"), named_by(d, turn, p->need.model) };
 	if (r->usable == 1)

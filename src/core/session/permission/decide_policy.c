@@ -1,8 +1,10 @@
-/* set_policy of a session: the mode and the rules it lives by, on top of the host's. The host's
- * own are its configuration. Pure. */
+/* set_policy of a session: the mode, the rules, the budget and the model it lives by, on top of the
+ * host's. The host's own are its configuration. Pure. */
 #include "action/action.h"
 #include "apply.h"
 #include "describe.h"
+#include "limits/budget.h"
+#include "limits/limits.h"
 
 #define POLICY_BYTES_MAX 65536
 #define RULE_TEXT_MAX 256
@@ -125,7 +127,27 @@ enum ar_status ar_mode_check(const struct ar_decision *d, struct ar_str name, ui
 	return AR_OK;
 }
 
-/* A policy replaces all, rules alone leave the mode as it is. */
+static enum ar_status check_model(const struct ar_decision *d, struct ar_str model, struct ar_error *err)
+{
+	struct ar_error why = { 0 };
+
+	if (ar_str_absent(model) ||
+	    ar_route_check(d, &(struct ar_shape_turn_options){ .model = model }, &why) == AR_OK)
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_INVALID_POLICY, "%.200s", why.msg);
+}
+
+/* What rules alone leave as it is. */
+static void keep_rest(const struct ar_session *s, struct ar_shape_session_policy *policy)
+{
+	policy->mode = s->mode;
+	if (!s->preset)
+		return;
+	policy->budget = s->preset->budget;
+	policy->model = s->preset->model;
+}
+
+/* A policy replaces all, rules alone leave the rest as it is. */
 static enum ar_status read_policy(struct ar_decision *d, const struct ar_cmd_set_policy_in *in,
 				  struct ar_shape_session_policy *ret, struct ar_error *err)
 {
@@ -141,14 +163,29 @@ static enum ar_status read_policy(struct ar_decision *d, const struct ar_cmd_set
 		return ar_refuse(err, AR_ERR_INVALID_POLICY, "%.200s", why.msg);
 	if (!ar_str_absent(extra))
 		return ar_refuse(err, AR_ERR_INVALID_POLICY,
-				 "a session's policy has mode and rules, not '%.*s'",
+				 "a session's policy has mode, rules, budget and model, not '%.*s'",
 				 AR_STR_ARG(ar_str_utf8_prefix(ar_extra_name(extra), 32)));
 	if (!is_whole)
-		ret->mode = d->session->mode;
-	else if (!ar_str_absent(ret->mode) &&
-		 ar_mode_check(d, ret->mode, AR_ERR_INVALID_POLICY, err) != AR_OK)
+		keep_rest(d->session, ret);
+	else if ((!ar_str_absent(ret->mode) &&
+		  ar_mode_check(d, ret->mode, AR_ERR_INVALID_POLICY, err) != AR_OK) ||
+		 ar_budget_check_session(d, ret->budget, err) != AR_OK ||
+		 check_model(d, ret->model, err) != AR_OK)
 		return AR_E_REFUSED;
 	return settle_rules(d, &ret->rules, err);
+}
+
+/* What is read of it beside mode and rules; NULL: nothing. */
+static const struct ar_shape_session_policy *preset_of(struct ar_session *s,
+						       const struct ar_shape_session_policy *policy)
+{
+	struct ar_shape_session_policy *preset;
+
+	if (!policy->budget && ar_str_absent(policy->model))
+		return NULL;
+	preset = ar_arena_alloc(&s->arena, sizeof(*preset));
+	*preset = (struct ar_shape_session_policy){ .budget = policy->budget, .model = policy->model };
+	return preset;
 }
 
 enum ar_status ar_apply_policy_changed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
@@ -162,6 +199,7 @@ enum ar_status ar_apply_policy_changed(struct ar_session *s, const struct ar_eve
 	policy = ar_struct_copy(&ar_shape_session_policy_desc, policy, AR_COPY_TEXT, &s->arena);
 	s->policy_ref = ar_apply_keep(s, p->policy_ref);
 	s->mode = policy->mode;
+	s->preset = preset_of(s, policy);
 	s->rules.count = 0;
 	for (size_t i = 0; i < policy->rules.count; i++) {
 		struct ar_permission_rule *rule = ar_arena_alloc(&s->arena, sizeof(*rule));
@@ -186,6 +224,7 @@ enum ar_status ar_decide_set_policy(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_set_policy_in *in = d->input->command.args;
 	struct ar_shape_session_policy policy = { 0 };
+	struct ar_session_limits limits;
 	struct ar_str text, ref;
 
 	if (read_policy(d, in, &policy, err) != AR_OK)
@@ -197,6 +236,7 @@ enum ar_status ar_decide_set_policy(struct ar_decision *d, struct ar_error *err)
 				 text.len, POLICY_BYTES_MAX);
 	ref = ar_decide_content(d, text);
 	if (!ar_str_eq(ref, d->session->policy_ref)) {
+		limits = ar_budget_session_limits(d);
 		ar_decide_emit(d, AR_EV_POLICY_CHANGED, &(struct ar_ids){ 0 },
 			       &(struct ar_ev_policy_changed){
 				       .scope = AR_POLICY_CHANGED_SCOPE_SESSION,
@@ -207,6 +247,7 @@ enum ar_status ar_decide_set_policy(struct ar_decision *d, struct ar_error *err)
 											 d->input->account,
 										 .reason = in->reason },
 				       .policy = &policy });
+		ar_budget_say_session(d, &limits);
 		overrule(d);
 	}
 	ar_decide_reply(d, AR_CMD_SET_POLICY, &(struct ar_cmd_set_policy_out){ .policy_ref = ref });
