@@ -684,4 +684,4 @@ static void end(struct ar_export *x)
 	ar_export_write(x, 0, "\n");
 }
 
-const struct ar_export_format ar_export_atif = { "atif", take_fact, end, drop, false };
+const struct ar_export_format ar_export_atif = { "atif", take_fact, end, drop, NULL, false, (size_t)1 << 20 };

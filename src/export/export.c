@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#define TEXT_MAX ((size_t)1 << 20) /* bytes of one text that are shown */
 #define CATALOG_MAX ((size_t)4 << 20)
 
-static const struct ar_export_format *const formats[] = { &ar_export_atif };
+static const struct ar_export_format *const formats[] = { &ar_export_atif, &ar_export_html,
+							  &ar_export_markdown };
 
 /* ---- reading a fact ---- */
 
@@ -62,6 +62,7 @@ static const struct {
 
 struct parts {
 	struct ar_arena *arena;
+	size_t max; /* bytes of each */
 	struct ar_export_part *at;
 	size_t count, room;
 };
@@ -90,11 +91,11 @@ static void add_call_parts(struct parts *p, struct ar_str type, struct ar_json p
 	if (ar_str_is(type, "model.completed")) {
 		for (struct ar_json_iter it = ar_json_iter(ar_json_get(payload, "toolCalls"));
 		     ar_json_next(&it);)
-			add_part(p, ar_export_str(it.value, "ref"), TEXT_MAX);
+			add_part(p, ar_export_str(it.value, "ref"), p->max);
 	} else if (ar_str_is(type, "tool.result")) {
-		add_part(p, ar_str_absent(answer) ? ar_export_str(payload, "outputRef") : answer, TEXT_MAX);
+		add_part(p, ar_str_absent(answer) ? ar_export_str(payload, "outputRef") : answer, p->max);
 	} else if (ar_str_is(type, "tool.started") && !ar_str_absent(ar_export_str(payload, "retryOf"))) {
-		add_part(p, ar_export_str(payload, "inputRef"), TEXT_MAX);
+		add_part(p, ar_export_str(payload, "inputRef"), p->max);
 	}
 }
 
@@ -103,12 +104,12 @@ size_t ar_export_parts(const struct ar_export *x, struct ar_json fact, struct ar
 {
 	struct ar_json payload = ar_json_get(fact, "payload");
 	struct ar_str type = ar_export_str(fact, "type");
-	struct parts p = { .arena = a };
+	struct parts p = { .arena = a, .max = x->format->text_max };
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(refs); i++) {
 		if (ar_str_is(type, refs[i].type) && (x->format->shows_changes || !refs[i].is_change))
 			add_part(&p, ar_export_str(payload, refs[i].member),
-				 ar_str_is(type, "tool.catalog.resolved") ? CATALOG_MAX : TEXT_MAX);
+				 ar_str_is(type, "tool.catalog.resolved") ? CATALOG_MAX : p.max);
 	}
 	add_call_parts(&p, type, payload);
 	*ret = p.at;
@@ -404,5 +405,8 @@ void ar_export_free(struct ar_export *x)
 	ar_free(x->tools);
 	ar_free(x->first);
 	ar_free(x->last);
+	if (x->format->fini)
+		x->format->fini(x);
+	ar_free(x->own);
 	ar_free(x);
 }

@@ -37,10 +37,15 @@ struct ar_export_format {
 	void (*fact)(struct ar_export *x, const struct ar_export_fact *f);
 	void (*end)(struct ar_export *x);
 	void (*drop)(struct ar_export_thread *t); /* frees t->open */
+	void (*fini)(struct ar_export *x); /* empties x->own; NULL: it has nothing */
 	bool shows_changes; /* differences of files, and answers to questions */
+	size_t text_max; /* bytes of one text that are shown */
 };
 
-extern const struct ar_export_format ar_export_atif;
+extern const struct ar_export_format ar_export_atif, ar_export_html, ar_export_markdown;
+
+/* Streams beside those of the threads. */
+#define AR_EXPORT_NAV ((size_t)-1)
 
 struct ar_export {
 	const struct ar_export_format *format;
@@ -53,6 +58,7 @@ struct ar_export {
 	char *session, *runtime, *title, *tools; /* tools: the newest list, JSON */
 	char *first, *last; /* time of the first and the newest fact */
 	int64_t facts;
+	void *own; /* of the format */
 };
 
 struct ar_str ar_export_str(struct ar_json object, const char *name);

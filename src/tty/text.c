@@ -1,6 +1,6 @@
 /* See text.h. A style is a byte from STYLE_FIRST on: a control character, so harmless text has none. */
 #include "text.h"
-#include "harmless.h"
+#include "text/harmless.h"
 
 #include <string.h>
 #include <utf8proc.h>

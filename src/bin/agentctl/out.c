@@ -1,6 +1,6 @@
 /* See out.h. Streams are stdio's; the caller flushes. One thread. */
 #include "out.h"
-#include "harmless.h"
+#include "text/harmless.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 enum { OPT_FORMAT, OPT_INSTANCE };
 
-static const char *const formats[] = { "atif", "swebench" };
+static const char *const formats[] = { "atif", "swebench", "markdown", "html" };
 
 static enum ar_exit check_format(struct ar_ctl *c, const char *format)
 {
@@ -14,25 +14,38 @@ static enum ar_exit check_format(struct ar_ctl *c, const char *format)
 		if (format && strcmp(format, formats[i]) == 0)
 			return AR_EXIT_OK;
 	}
-	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("--format is one of: atif, swebench"),
+	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("--format is one of: atif, swebench, markdown, html"),
 			       format ? "there is no format '%s'" : "a format is needed", format);
 }
 
-static enum ar_exit export(struct ar_ctl *c, const struct ar_ctl_args *a) {
-	const char *format = a->values[OPT_FORMAT]; enum ar_exit exit = check_format(c, format);
+static enum ar_exit write_session(struct ar_ctl *c, const char *word, const char *format,
+				  const char *instance)
+{
 	struct ar_api_reply reply;
-	struct ar_str session;
-	int64_t until;
+	enum ar_exit exit = ar_resolve_read(c, word, &reply);
+	struct ar_str session = ar_arena_str(&c->arena, ar_api_str(reply.doc, "sessionId"));
+	int64_t until = ar_api_int(reply.doc, "asOfSequence");
 
-	if (exit != AR_EXIT_OK) return exit;
-	exit = ar_resolve_read(c, a->words[0], &reply);
-	session = ar_arena_str(&c->arena, ar_api_str(reply.doc, "sessionId"));
-	until = ar_api_int(reply.doc, "asOfSequence");
 	ar_api_fini(&reply);
-	if (exit != AR_EXIT_OK) return exit;
-	if (strcmp(format, "swebench") == 0) return ar_export_swebench(c, a->values[OPT_INSTANCE], session,
-								       until);
+	if (exit != AR_EXIT_OK)
+		return exit;
+	if (strcmp(format, "swebench") == 0)
+		return ar_export_swebench(c, instance, session, until);
 	return ar_export_session(c, format, session, until);
+}
+
+static enum ar_exit run_export(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	enum ar_exit exit = check_format(c, a->values[OPT_FORMAT]);
+
+	return exit == AR_EXIT_OK
+		       ? write_session(c, a->words[0], a->values[OPT_FORMAT], a->values[OPT_INSTANCE])
+		       : exit;
+}
+
+static enum ar_exit run_review(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	return write_session(c, a->words[0], "html", NULL);
 }
 
 const struct ar_ctl_command ar_cmd_export = {
@@ -43,6 +56,8 @@ const struct ar_ctl_command ar_cmd_export = {
 		"  atif      a trajectory, ATIF 1.7: messages, calls and results as steps, child agents "
 		"inside\n"
 		"  swebench  one line of JSON: instance, model, and the patch of all that was changed\n"
+		"  markdown  all turns with their calls, results and questions, as text\n"
+		"  html      the same as one page to read and print, which loads nothing (agentctl review)\n"
 		"Texts over 1 MiB are cut and say so, with the ref of the whole. Secrets that the log "
 		"redacts "
 		"stay redacted.",
@@ -51,8 +66,24 @@ const struct ar_ctl_command ar_cmd_export = {
 		"agentctl export last --format swebench --instance django__django-11001 >> all_preds.jsonl",
 	.min = 1,
 	.max = 1,
-	.options = { [OPT_FORMAT] = { "format", "NAME", "atif or swebench" },
+	.options = { [OPT_FORMAT] = { "format", "NAME", "atif, swebench, markdown or html" },
 		     [OPT_INSTANCE] = { "instance", "ID",
 					"instance_id of the line (swebench); without it the session's id" } },
-	.run = export,
+	.run = run_export,
+};
+
+const struct ar_ctl_command ar_cmd_review = {
+	.name = "review",
+	.synopsis = "SESSION",
+	.summary = "write a session as a page to read and print",
+	.text = "Writes one HTML file to standard output: turns with messages, calls, results, questions and "
+		"who "
+		"answered,\n"
+		"changes of files, failures, limits and cost, each with the id of its event. The page has no "
+		"script and\n"
+		"loads nothing; text of models and tools is shown, never obeyed. It judges nothing.",
+	.examples = "agentctl review last > page.html",
+	.min = 1,
+	.max = 1,
+	.run = run_review,
 };

@@ -1,5 +1,5 @@
 /* See harmless.h. */
-#include "harmless.h"
+#include "text/harmless.h"
 
 /* What a terminal obeys or does not show: controls, and characters that turn, join or hide others (Unicode's
  * Cf, separators of lines, fillers, tags). */

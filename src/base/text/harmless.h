@@ -1,7 +1,7 @@
 /* Text from elsewhere (a model, a title, an error of a peer) may hold orders for the terminal, and
  * characters that nobody sees. Here it becomes text that only shows. Stateless. */
-#ifndef AR_TTY_HARMLESS_H
-#define AR_TTY_HARMLESS_H
+#ifndef AR_BASE_HARMLESS_H
+#define AR_BASE_HARMLESS_H
 
 #include "buf.h"
 
