@@ -37,7 +37,8 @@ enum ar_status ar_host_hooks_read(const struct ar_config *c, struct ar_arena *a,
 						       .tool = unless_empty(h->match),
 						       .point = point_of[h->point],
 						       .timeout_ms = h->timeout_ms,
-						       .on_failure = on_failure_of[h->on_failure] };
+						       .on_failure = on_failure_of[h->on_failure],
+						       .is_policy = h->policy };
 		ret->handlers[i] = (struct ar_hook_handler){ ar_str_from(h->name), command, url };
 	}
 	return AR_OK;

@@ -1,6 +1,7 @@
 // What may run: modes, rules, grants and policies over the API. Tools are the client's own, so that a call that is let run is seen as
 // tool.started and nothing else.
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import { before, test } from 'node:test';
 import { ask, ended, facts, pending, seen, serve, tools, wants } from '../lib/gate.mjs';
 import { ok, refused, sleep, submit, world } from '../lib/runtime.mjs';
@@ -34,7 +35,7 @@ test('PM-02 PM-03 PM-04 PM-05 PM-06 PM-07 PM-08 PM-09 PM-10 PM-15 eight modes ag
 			const { sessionId } = await ask(open.rt, [name], { options: { mode } });
 			const { payload, sequence } = await judgedOf(open, sessionId);
 			assert.equal(payload.decision, says[i], `${mode} ${name}`);
-			assert.deepEqual([payload.decisionSource, payload.mode, payload.destructive], ['mode', mode, name === 'drop']);
+			assert.deepEqual([payload.decisionSource, payload.mode, payload.destructive], [mode === 'auto' ? 'classifier' : 'mode', mode, name === 'drop']);
 			assert.equal(Boolean(payload.impactScope && payload.rollbackAdvice), name === 'drop', `${mode} ${name}: what a destruction reaches`);
 			if (says[i] === 'ask') {
 				const [action] = await pending(open.rt, sessionId);
@@ -131,6 +132,57 @@ test('PM-12 a hook that allows spares a question of the mode, never one of a rul
 	assert.equal((await facts(hooked.rt, denied.sessionId, 'action.required')).length, 0);
 	const { threads } = await ok(hooked.rt, 'get_session', { sessionId: denied.sessionId });
 	assert.equal(threads[0].permissionState.decisions.at(-1).decisionSource, 'hook');
+});
+
+test('PM-09 mode auto: the classifier decides and says what it is and by which of its rules; a rule that denies wins over it', async () => {
+	const auto = await world({ config: { permission_rules: rules, 'permission.mode': 'auto' } });
+	for (const [name, decision, ref] of [['look', 'allow', 'reads'], ['write', 'ask', 'outside'], ['drop', 'ask', 'destroys']]) {
+		const { sessionId } = await ask(auto.rt, [name]);
+		const { payload } = await judgedOf(auto, sessionId);
+		assert.deepEqual([payload.decision, payload.decisionSource, payload.mode, payload.ruleRefs], [decision, 'classifier', 'auto', [`classifier:rules/1:${ref}`]]);
+		assert.match(payload.decisionReason, /the rule-based classifier/);
+	}
+	const { sessionId } = await submit(auto.rt, wants('look', '/etc/x'), { options: { tools: [tools.look] } });
+	const { payload } = await judgedOf(auto, sessionId);
+	assert.deepEqual([payload.decision, payload.decisionSource, payload.ruleRefs], ['deny', 'host_policy', ['no-etc']]);
+	await ended(auto.rt, sessionId);
+	assert.equal(await ran(auto, sessionId), false);
+});
+
+test('OW-09 a policy service decides, and its decision is quoted with source host_policy; it overrules no rule', async () => {
+	const seenBy = [];
+	const service = http.createServer((req, res) => {
+		let text = '';
+		req.on('data', (piece) => (text += piece)).on('end', () => {
+			const { tool } = JSON.parse(text);
+			seenBy.push(tool.name);
+			res.end(JSON.stringify({ decision: { look: 'deny', write: 'allow', drop: 'ask' }[tool.name], reason: `risk class of ${tool.name}` }));
+		});
+	});
+	await new Promise((done) => service.listen(0, '127.0.0.1', done));
+	try {
+		const url = `http://127.0.0.1:${service.address().port}/decide`;
+		const w = await world({ config: { permission_rules: [{ name: 'closed', effect: 'deny', tool: 'write', workspace: 'vault' }],
+			hooks: [{ name: 'org-policy', point: 'pre_tool_use', url, policy: true }] } });
+		for (const [name, decision] of [['look', 'deny'], ['write', 'allow'], ['drop', 'ask']]) {
+			const { sessionId } = await ask(w.rt, [name]);
+			const { payload } = await judgedOf(w, sessionId);
+			assert.deepEqual([payload.decision, payload.decisionSource, payload.ruleRefs], [decision, 'host_policy', ['org-policy']]);
+			assert.match(payload.decisionReason, new RegExp(`^the host's policy .*: risk class of ${name}$`));
+			if (decision !== 'deny') continue;
+			await ended(w.rt, sessionId);
+			const [failed] = await facts(w.rt, sessionId, 'tool.failed');
+			assert.ok(failed.payload.hookRunRef, 'the run that denied is named');
+			assert.equal(await ran(w, sessionId), false);
+		}
+		const { sessionId } = await ask(w.rt, ['write'], inWorkspace('vault'));
+		const { payload } = await judgedOf(w, sessionId);
+		assert.deepEqual([payload.decision, payload.decisionSource, payload.ruleRefs], ['deny', 'rule', ['closed']]);
+		assert.deepEqual(seenBy, ['look', 'write', 'drop', 'write']);
+	} finally {
+		service.closeAllConnections();
+		service.close();
+	}
 });
 
 test('a turn and a session may tighten what the host lets run, not loosen it', async () => {

@@ -64,6 +64,7 @@ struct ar_hook_rule {
 	int64_t timeout_ms;
 	enum ar_hook_on_failure on_failure;
 	struct ar_audience audience; /* without tenants: all */
+	bool is_policy; /* a service that decides for the host */
 };
 
 /* Budgets of each turn and each session; 0 sets no limit. Money in billionths. */

@@ -50,6 +50,15 @@ bool ar_hook_blocks(const struct ar_hook_chain *chain)
 	return chain && ar_hook_objects(chain->decision);
 }
 
+bool ar_hook_is_policy(const struct ar_policy *policy, struct ar_str name)
+{
+	for (size_t i = 0; i < policy->hook_count; i++) {
+		if (ar_str_eq(policy->hooks[i].name, name))
+			return policy->hooks[i].is_policy;
+	}
+	return false;
+}
+
 struct ar_hook_chain *ar_turn_hook_run(const struct ar_turn *turn, struct ar_str run)
 {
 	return ar_str_absent(run) ? NULL

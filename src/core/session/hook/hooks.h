@@ -50,6 +50,8 @@ struct ar_hook_chain *ar_hook_said(const struct ar_turn *turn, const struct ar_i
 bool ar_hook_is_open(const struct ar_turn *turn, const struct ar_invocation *call, enum ar_hook_point point);
 bool ar_hook_objects(int64_t decision); /* enum ar_hook_completed_decision */
 bool ar_hook_blocks(const struct ar_hook_chain *chain); /* NULL does not */
+bool ar_hook_is_policy(const struct ar_policy *policy,
+		       struct ar_str name); /* a handler that decides for the host */
 struct ar_hook_chain *ar_turn_hook_run(const struct ar_turn *turn, struct ar_str run); /* an open one */
 
 /* The ref of what the turn was asked, as handlers left it so far. */
@@ -68,6 +70,7 @@ struct ar_texts ar_hook_refs(struct ar_decision *d, const struct ar_turn *turn,
 struct ar_hook_answer {
 	int decision; /* enum ar_hook_completed_decision */
 	struct ar_str reason;
+	struct ar_str long_reason; /* all of it, where it is longer than facts have it; else absent */
 	struct ar_str input; /* a prompt: JSON array of parts; arguments: JSON object; absent: it stays */
 	struct ar_str output; /* text; absent: it stays */
 	struct ar_str contexts[16];
@@ -80,6 +83,9 @@ struct ar_hook_answer {
 AR_MUST_USE enum ar_status ar_hook_answer_read(struct ar_decision *d, enum ar_hook_point point,
 					       struct ar_str said, struct ar_hook_answer *ret,
 					       struct ar_error *err);
+
+/* Why, as far as a fact has room for it. */
+void ar_hook_reason(struct ar_decision *d, struct ar_str text, struct ar_hook_answer *ret);
 
 /* ---- document.c: what a handler is given ---- */
 

@@ -2,6 +2,7 @@
  * says. Pure: the same state, policy and act always give the same answer. */
 #include "command.h"
 #include "decide.h"
+#include "hook/hooks.h"
 #include "permission/raise.h"
 
 #define TEXT_MAX 256 /* of a rule's or hook's own words inside our sentence */
@@ -43,6 +44,29 @@ bool ar_evaluation_is_in_mode(const struct ar_evaluation *b, enum ar_permission_
 	return false;
 }
 
+static enum ar_verdict verdict_in(const struct ar_evaluation *b, enum ar_permission_mode mode)
+{
+	return mode == AR_MODE_AUTO ? ar_permission_classify(b)->verdict
+				    : ar_mode_verdict(mode, b->act->tool, ar_profile_confines(&b->profile));
+}
+
+static struct ar_judgement by_classifier(const struct ar_evaluation *b)
+{
+	const struct ar_class *class = ar_permission_classify(b);
+	struct ar_str *ref = ar_arena_alloc(b->d->arena, sizeof(*ref));
+
+	*ref = ar_arena_fmt(b->d->arena, AR_CLASSIFIER "%s", class->name);
+	return (struct ar_judgement){
+		.verdict = class->verdict,
+		.source = SOURCE(CLASSIFIER),
+		.scope = SCOPE(ONCE),
+		.mode = ar_mode_name(AR_MODE_AUTO),
+		.rules = { ref, 1 },
+		.reason = ar_arena_fmt(b->d->arena, "mode auto: the rule-based classifier %s it: %s",
+				       class->verdict == AR_ASK ? "asks for" : "lets run", class->reason),
+	};
+}
+
 /* Of several modes the strictest answer counts. */
 static struct ar_judgement by_mode(const struct ar_evaluation *b)
 {
@@ -52,28 +76,27 @@ static struct ar_judgement by_mode(const struct ar_evaluation *b)
 					    [AR_ASK] = "asks for it",
 					    [AR_DENY] = "does not let it run" };
 	enum ar_permission_mode mode = b->strictest;
-	bool is_confined = ar_profile_confines(&b->profile);
-	enum ar_verdict verdict = ar_mode_verdict(mode, b->act->tool, is_confined);
+	enum ar_verdict verdict = verdict_in(b, mode);
 
 	for (size_t i = 0; i < b->mode_count; i++) {
-		enum ar_verdict other = ar_mode_verdict(b->modes[i], b->act->tool, is_confined);
+		enum ar_verdict other = verdict_in(b, b->modes[i]);
 
 		if (strictness[other] <= strictness[verdict])
 			continue;
 		verdict = other;
 		mode = b->modes[i];
 	}
+	if (mode == AR_MODE_AUTO)
+		return by_classifier(b);
 	return (struct ar_judgement){
 		.verdict = verdict,
 		.source = SOURCE(MODE),
 		.scope = SCOPE(ONCE),
 		.mode = ar_mode_name(mode),
-		.reason = ar_arena_fmt(
-			b->d->arena, "mode %s %s: the tool %s%s", ar_mode_name(mode), word[verdict],
-			b->act->tool && b->act->tool->is_read_only ? "only reads" : "may change something",
-			mode == AR_MODE_AUTO ? "; no classifier is configured, so it decides as "
-					       "default does"
-					     : ""),
+		.reason = ar_arena_fmt(b->d->arena, "mode %s %s: the tool %s", ar_mode_name(mode),
+				       word[verdict],
+				       b->act->tool && b->act->tool->is_read_only ? "only reads"
+										  : "may change something"),
 	};
 }
 
@@ -189,14 +212,18 @@ static bool is_allowed(const struct ar_evaluation *b, struct ar_judgement *ret)
 
 static struct ar_judgement by_hook(const struct ar_evaluation *b, enum ar_verdict verdict)
 {
-	static const char *const said[] = { [AR_ALLOW] = "a hook allows it",
-					    [AR_ASK] = "a hook asks for it",
-					    [AR_DENY] = "a hook denies it" };
+	static const char *const verb[] = {
+		[AR_ALLOW] = "allows", [AR_ASK] = "asks for", [AR_DENY] = "denies"
+	};
+	bool is_policy = ar_hook_is_policy(b->d->input->policy, b->act->hook_name);
+	struct ar_str said = ar_arena_fmt(b->d->arena, "%s %s it", is_policy ? "the host's policy" : "a hook",
+					  verb[verdict]);
 
 	return (struct ar_judgement){ .verdict = verdict,
-				      .source = SOURCE(HOOK),
+				      .source = is_policy ? SOURCE(HOST_POLICY) : SOURCE(HOOK),
 				      .scope = SCOPE(ONCE),
-				      .reason = sentence(b, ar_str_from(said[verdict]), b->act->hook_reason),
+				      .is_of_hook = true,
+				      .reason = sentence(b, said, b->act->hook_reason),
 				      .rules = ar_str_absent(b->act->hook_name)
 						       ? (struct ar_texts){ 0 }
 						       : rule_refs(b, b->act->hook_name) };
@@ -373,6 +400,7 @@ static void ask_nobody(const struct ar_evaluation *b, struct ar_judgement *j)
 	j->verdict = AR_DENY;
 	j->source = SOURCE(MODE);
 	j->scope = SCOPE(ONCE);
+	j->is_of_hook = false;
 	j->mode = ar_mode_name(AR_MODE_NEVER);
 	j->reason =
 		ar_arena_fmt(b->d->arena, "%.*s, and in mode never nobody is asked", AR_STR_ARG(j->reason));

@@ -30,7 +30,7 @@ enum ar_permission_mode {
 	AR_MODE_NEVER, /* as default, but what would ask is denied */
 	AR_MODE_PLAN, /* only read-only acts, whatever rules, grants and hooks allow */
 	AR_MODE_BYPASS, /* everything that no rule and no hook stops */
-	AR_MODE_AUTO, /* as default, until a classifier is there */
+	AR_MODE_AUTO, /* the classifier decides (classify.c) */
 	AR_MODE_COUNT,
 };
 
@@ -132,6 +132,7 @@ struct ar_judgement {
 	int64_t approvals; /* ASK: how many have to approve, none of whom gave the work; 0: one, anybody */
 	/* no grant can answer for it: it destroys, or could not be recognised the next time */
 	bool is_single;
+	bool is_of_hook; /* a hook decided */
 };
 
 /* In this order: deny rules, a hook's deny, plan mode, ask rules and a hook's ask (unless a

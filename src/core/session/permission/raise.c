@@ -17,6 +17,7 @@ static void set_verdict(struct ar_judgement *j, enum ar_verdict verdict, int sou
 	j->scope = AR_PERMISSION_EVALUATED_SCOPE_ONCE;
 	j->reason = reason;
 	j->expires = 0;
+	j->is_of_hook = false;
 }
 
 static bool has_process_failed(const struct ar_process_record *p)

@@ -16,6 +16,15 @@ struct ar_evaluation {
 
 bool ar_evaluation_is_in_mode(const struct ar_evaluation *b, enum ar_permission_mode mode);
 
+/* What the classifier of mode auto makes of it. */
+struct ar_class {
+	enum ar_verdict verdict;
+	const char *name; /* facts have it as ruleRef, after AR_CLASSIFIER */
+	const char *reason;
+};
+#define AR_CLASSIFIER "classifier:rules/1:"
+const struct ar_class *ar_permission_classify(const struct ar_evaluation *b);
+
 /* Never makes it looser. */
 void ar_permission_raise(const struct ar_evaluation *b, struct ar_judgement *j);
 

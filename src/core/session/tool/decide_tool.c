@@ -205,8 +205,7 @@ static void judge(struct ar_decision *d, struct ar_turn *turn, struct ar_invocat
 	action = j.verdict == AR_ASK ? ar_action_mint(d) : AR_STR_NONE;
 	ar_permission_emit(d, &ids, &j, action);
 	if (j.verdict == AR_DENY) {
-		deny(d, turn, call, j.reason,
-		     j.source == AR_PERMISSION_EVALUATED_DECISION_SOURCE_HOOK ? run : AR_STR_NONE);
+		deny(d, turn, call, j.reason, j.is_of_hook ? run : AR_STR_NONE);
 		return;
 	}
 	if (j.verdict == AR_UNAVAILABLE) {
@@ -246,6 +245,13 @@ static void unread_arguments(struct ar_decision *d, struct ar_turn *turn, struct
 				      .message = AR_STR("the runtime stopped before the call began"),
 				      .advice = AR_STR("call again"),
 				      .retryable = true });
+}
+
+/* What the policy service of the host denies is a judgement like that of a rule, with its fact. */
+static bool is_blocked(const struct ar_decision *d, const struct ar_hook_chain *hooks)
+{
+	return ar_hook_blocks(hooks) && !(hooks->decision == AR_HOOK_COMPLETED_DECISION_DENY &&
+					  ar_hook_is_policy(d->input->policy, hooks->by_handler));
 }
 
 static void blocked(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
@@ -289,7 +295,7 @@ static void admit(struct ar_decision *d, struct ar_turn *turn, struct ar_invocat
 		unread_arguments(d, turn, call);
 	else if (ar_str_absent(args))
 		return; /* the handler in a person's place was cut, and is asked again */
-	else if (ar_hook_blocks(ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE)))
+	else if (is_blocked(d, ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE)))
 		blocked(d, turn, call, ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE));
 	else
 		judge(d, turn, call, &(struct ar_act){ .tool = tool, .name = call->name, .args = args });

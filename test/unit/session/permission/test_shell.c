@@ -153,7 +153,12 @@ static void modes_use_the_sandbox(void **state)
 	static const struct row rows[] = {
 		{ "default", C("make"), "ask", "mode" },
 		{ "untrusted", C("make"), "ask", "mode" },
-		{ "auto", C("make"), "ask", "mode" },
+		{ "auto", C("make"), "sandboxed", "classifier" },
+		{ "auto", C("make test 2>&1 | tail"), "sandboxed", "classifier" },
+		{ "auto", C("make $(nproc)"), "ask", "classifier" }, /* the text does not show all */
+		{ "auto", C("rm -rf build"), "ask", "classifier" },
+		{ "auto", C("cat ~/.ssh/id_rsa"), "ask", "classifier" },
+		{ "auto", C("git status"), "allow", "host_policy" }, /* a rule comes first */
 		{ "never", C("make"), "deny", "mode" },
 		{ "plan", C("make"), "deny", "mode" },
 		{ "bypass", C("make"), "allow", "mode" },
