@@ -499,6 +499,35 @@ test('HK-07 a secret in what a handler says is masked, and told', async () => {
 	assert.match(endOf(events, 'user_prompt_submit').payload.reason, /the key .+ is in it/);
 });
 
+test('AN-07 AN-13 5 MB from a handler are in no fact: it fails, and output.truncated has both sizes and the beginning', async () => {
+	for (const name of ['prompt_closed', 'web']) {
+		if (name === 'web') endpoint = () => ({ body: 'x'.repeat(5 * 1024 * 1024) });
+		else does(name, 'yes | head -c 5242880');
+		const { sessionId, events } = await run('[[say ok]]');
+		const failed = endOf(events, name);
+		assert.deepEqual([failed.type, failed.payload.errorCategory], ['hook.failed', 'output_too_large']);
+		const [cut] = of(events, 'output.truncated');
+		assert.deepEqual([cut.payload.truncation, cut.payload.originalSize, cut.payload.keptSize, cut.payload.rawOutputRef], ['head', 5242880, 262144, null]);
+		assert.equal((await bytes(cut.outputRef)).length, 262144);
+		assert.ok((await readLog(w.rt, sessionId)).every((f) => JSON.stringify(f.event).length < 65536), 'nothing of it is in a payload');
+		rmSync(join(folder, `${name}.do`), { force: true });
+		endpoint = () => ({});
+	}
+});
+
+test('AN-13 OU-02 a long reason is cut with a fact, and long context is said to lie in storage; both can be read whole', async () => {
+	const reason = 'because '.repeat(1000), context = 'remember this. '.repeat(8000);
+	does('prompt_2', { additionalContext: context, reason });
+	const { events } = await run('[[say ok]]');
+	assert.equal(last(events).type, 'turn.completed');
+	const [cut] = of(events, 'output.truncated');
+	assert.deepEqual([cut.payload.truncation, cut.payload.originalSize, cut.payload.keptSize], ['head', reason.length, 1024]);
+	assert.equal(await bytes(cut.payload.rawOutputRef), reason);
+	const [spilled] = of(events, 'output.spilled');
+	assert.equal(spilled.payload.owner, 'hook');
+	assert.equal(JSON.parse(await bytes(spilled.outputRef))[0].text, context);
+});
+
 test('HK-05 a handler acts through commands like everybody else, and its session has the facts', async () => {
 	does('stop', `curl -s -X POST ${w.rt.url}/v1/submit_turn -H 'content-type: application/json' -d '{"text":"[[say by hook]]","createPolicy":{}}' >${folder}/other`);
 	const { events } = await run('[[say ok]]');

@@ -12,6 +12,7 @@
 #include "str.h"
 
 #define AR_HOOK_OUTPUT_MAX ((size_t)256 * 1024) /* what a handler may say */
+#define AR_HOOK_COUNTED_MAX ((size_t)64 * 1024 * 1024) /* one that says more is ended at once */
 
 /* As the operator declared it. */
 struct ar_hook_handler {
@@ -30,7 +31,10 @@ enum ar_hook_outcome {
 
 struct ar_hook_result {
 	enum ar_hook_outcome outcome;
-	struct ar_str output; /* lives until on_done returns */
+	/* lives until on_done returns; FAILED: empty, or the beginning of an output that was too
+	 * long, of which `size` bytes were seen */
+	struct ar_str output;
+	int64_t size;
 	struct ar_str message; /* FAILED: why, in words */
 };
 

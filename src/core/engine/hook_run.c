@@ -65,6 +65,7 @@ static void run_end(struct ar_live_hook *h, const struct ar_hook_result *result)
 	h->state = RUN_ENDED;
 	h->end.outcome = (int)result->outcome;
 	h->end.output = ar_funnel_text(&h->funnel, result->output, &h->arena);
+	h->end.size = result->size;
 	h->end.message = ar_funnel_text(&h->funnel, result->message, &h->arena);
 	h->end.duration_ms = h->started ? (clock->mono(clock) - h->started) / 1000 : 0;
 	h->end.masked = ar_funnel_masked(&h->funnel.counts, &h->arena);

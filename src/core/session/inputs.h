@@ -122,6 +122,8 @@ struct ar_hook_end {
 	struct ar_masked masked; /* in all of it */
 	int outcome; /* enum ar_hook_outcome */
 	struct ar_str output, message;
+	/* FAILED: of an output that was too long, of which `output` is the beginning; 0: it was not */
+	int64_t size;
 	int64_t duration_ms;
 	const struct ar_text *texts; /* contents that were put into its document */
 	size_t text_count;

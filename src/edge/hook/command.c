@@ -33,6 +33,7 @@ struct command {
 	uv_timer_t timer;
 	int handles; /* of the five above, not yet closed */
 	struct ar_buf said, complaint;
+	size_t written; /* to its standard output; `said` has the first of it */
 	bool is_running; /* there is a child */
 	bool has_exited, out_ended, err_ended;
 	enum ar_hook_outcome verdict; /* what ended it before it did; 0: nothing */
@@ -89,10 +90,21 @@ static void explain(struct command *c, int status)
 		words.p);
 }
 
+static bool is_too_long(const struct command *c)
+{
+	return c->written > AR_HOOK_OUTPUT_MAX;
+}
+
 static enum ar_hook_outcome read_verdict(struct command *c, int status)
 {
 	if (c->verdict)
 		return c->verdict;
+	if (is_too_long(c)) {
+		ar_fail(&c->trouble, AR_E_LIMIT,
+			"the command wrote %zu bytes to its standard output, and may write %zu", c->written,
+			AR_HOOK_OUTPUT_MAX);
+		return AR_HOOK_FAILED;
+	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return AR_HOOK_ANSWERED;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == BLOCK_STATUS)
@@ -118,8 +130,11 @@ static void finish(struct command *c)
 		result.output = ar_buf_str(&c->said);
 	if (result.outcome == AR_HOOK_BLOCKED)
 		result.output = trimmed(ar_buf_str(&c->complaint));
-	if (result.outcome == AR_HOOK_FAILED)
+	if (result.outcome == AR_HOOK_FAILED) {
 		result.message = ar_str_from(c->trouble.msg);
+		result.output = is_too_long(c) ? ar_buf_str(&c->said) : AR_STR_NONE;
+		result.size = is_too_long(c) ? (int64_t)c->written : 0;
+	}
 	run->runner_state = NULL;
 	run->on_done(run, &result);
 	close_handles(c);
@@ -155,13 +170,16 @@ static void step(struct command *c)
 
 static void add_output(struct command *c, const char *bytes, size_t len)
 {
+	size_t room = AR_HOOK_OUTPUT_MAX - c->said.len;
+
 	if (c->verdict)
 		return;
-	ar_buf_add(&c->said, bytes, len);
-	if (!c->said.failed)
+	c->written += len;
+	ar_buf_add(&c->said, bytes, len < room ? len : room);
+	if (c->written <= AR_HOOK_COUNTED_MAX)
 		return;
 	ar_fail(&c->trouble, AR_E_LIMIT, "the command wrote more than %zu bytes to its standard output",
-		AR_HOOK_OUTPUT_MAX);
+		AR_HOOK_COUNTED_MAX);
 	stop(c, AR_HOOK_FAILED);
 }
 

@@ -13,6 +13,7 @@ struct request {
 	struct ar_transfer transfer;
 	struct ar_hook_run *run;
 	struct ar_buf said;
+	size_t received; /* `said` has the first of it */
 	char *url;
 	struct ar_error trouble;
 };
@@ -21,8 +22,16 @@ static bool on_body(struct ar_transfer *t, struct ar_str bytes)
 {
 	struct request *q = AR_CONTAINER_OF(t, struct request, transfer);
 
-	ar_buf_adds(&q->said, bytes);
-	return !q->said.failed;
+	size_t room = AR_HOOK_OUTPUT_MAX - q->said.len;
+
+	q->received += bytes.len;
+	ar_buf_adds(&q->said, ar_str_sub(bytes, 0, room));
+	return q->received <= AR_HOOK_COUNTED_MAX;
+}
+
+static bool is_too_long(const struct request *q)
+{
+	return q->received > AR_HOOK_OUTPUT_MAX;
 }
 
 /* How a transfer that ended before a whole response came reads. */
@@ -34,13 +43,17 @@ static enum ar_hook_outcome read_verdict(struct request *q, enum ar_transfer_end
 		return AR_HOOK_CANCELLED;
 	if (end == AR_TRANSFER_TIMEOUT)
 		return AR_HOOK_TIMEOUT;
-	if (end == AR_TRANSFER_COMPLETE && status == STATUS_ANSWERED)
+	if (end == AR_TRANSFER_COMPLETE && status == STATUS_ANSWERED && !is_too_long(q))
 		return AR_HOOK_ANSWERED;
-	if (end == AR_TRANSFER_COMPLETE)
+	if (end == AR_TRANSFER_COMPLETE && status != STATUS_ANSWERED)
 		ar_fail(&q->trouble, AR_E_IO, "the endpoint answered with status %d instead of 200", status);
+	else if (end == AR_TRANSFER_COMPLETE)
+		ar_fail(&q->trouble, AR_E_LIMIT,
+			"the endpoint answered with %zu bytes, and may answer with %zu", q->received,
+			AR_HOOK_OUTPUT_MAX);
 	else if (end == AR_TRANSFER_STOPPED || end == AR_TRANSFER_TOO_LARGE)
 		ar_fail(&q->trouble, AR_E_LIMIT, "the endpoint answered with more than %zu bytes",
-			AR_HOOK_OUTPUT_MAX);
+			AR_HOOK_COUNTED_MAX);
 	else
 		ar_fail(&q->trouble, AR_E_IO, "the endpoint could not be called: %s", why);
 	return AR_HOOK_FAILED;
@@ -54,8 +67,11 @@ static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *
 
 	if (result.outcome == AR_HOOK_ANSWERED)
 		result.output = ar_buf_str(&q->said);
-	if (result.outcome == AR_HOOK_FAILED)
+	if (result.outcome == AR_HOOK_FAILED) {
 		result.message = ar_str_from(q->trouble.msg);
+		result.output = is_too_long(q) ? ar_buf_str(&q->said) : AR_STR_NONE;
+		result.size = is_too_long(q) ? (int64_t)q->received : 0;
+	}
 	run->runner_state = NULL;
 	run->on_done(run, &result);
 	curl_slist_free_all(t->headers);
@@ -75,7 +91,7 @@ static struct ar_transfer_limits limits_of(const struct ar_hook_run *r)
 		      : left >= (ar_usec)UINT32_MAX * 1000 ? UINT32_MAX
 							   : (uint32_t)(left / 1000) + 1;
 
-	return (struct ar_transfer_limits){ ms, ms, ms, ms, AR_HOOK_OUTPUT_MAX };
+	return (struct ar_transfer_limits){ ms, ms, ms, ms, AR_HOOK_COUNTED_MAX };
 }
 
 void ar_hook_http_start(struct ar_transfer_pool *pool, struct ar_hook_run *r)

@@ -81,7 +81,7 @@ static void output_over_the_cap_ends_it(void **state AR_UNUSED)
 	desk_init(&d);
 	r = desk_run(&d, "yes", PLENTY);
 	assert_int_equal(r->outcome, AR_HOOK_FAILED);
-	assert_non_null(strstr(r->message, "more than 262144 bytes"));
+	assert_non_null(strstr(r->message, "more than 67108864 bytes"));
 	assert_true(r->took_ms < PLENTY / 2);
 	test_free(r);
 	desk_fini(&d);

@@ -63,13 +63,21 @@ static bool read_continue(struct reading *r, struct ar_json v)
 	return true;
 }
 
+void ar_hook_reason(struct ar_decision *d, struct ar_str text, struct ar_hook_answer *ret)
+{
+	struct ar_str whole = ar_arena_str(d->arena, text);
+
+	ret->reason = ar_str_utf8_prefix(whole, REASON_MAX);
+	ret->long_reason = ret->reason.len < whole.len ? whole : AR_STR_NONE;
+}
+
 static bool read_reason(struct reading *r, struct ar_json v)
 {
 	struct ar_str text;
 
 	if (!ar_json_str(v, &text))
 		return false;
-	r->ret->reason = ar_arena_str(r->d->arena, ar_str_utf8_prefix(text, REASON_MAX));
+	ar_hook_reason(r->d, text, r->ret);
 	return true;
 }
 

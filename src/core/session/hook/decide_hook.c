@@ -225,6 +225,55 @@ static void add_reason(struct ar_hook_answer *a)
 	a->contexts[0] = ar_str_empty(a->reason) ? AR_STR("You are not done yet. Go on.") : a->reason;
 }
 
+/* Nothing that a handler says is cut without a fact: `ref` is what is kept, `raw` is all of it or absent. */
+static void say_cut(struct ar_decision *d, const struct ar_ids *owner, struct ar_str ref,
+		    const struct ar_ev_output_truncated *cut)
+{
+	struct ar_ids ids = *owner;
+
+	ids.at[AR_SCOPE_OUTPUT] = ref;
+	ar_decide_emit(d, AR_EV_OUTPUT_TRUNCATED, &ids, cut);
+}
+
+static void say_long_reason(struct ar_decision *d, const struct ar_ids *ids, const struct ar_hook_answer *a)
+{
+	struct ar_str ref;
+
+	if (ar_str_absent(a->long_reason))
+		return;
+	ref = ar_decide_content(d, a->long_reason);
+	say_cut(d, ids, ref,
+		&(struct ar_ev_output_truncated){ .truncation = AR_OUTPUT_TRUNCATED_TRUNCATION_HEAD,
+						  .original_size = (int64_t)a->long_reason.len,
+						  .kept_size = (int64_t)a->reason.len,
+						  .raw_output_ref = ref });
+}
+
+/* It said more than may be read: its beginning is kept, and how much there was. */
+static void say_too_long(struct ar_decision *d, const struct ar_turn *turn, const struct ar_hook_chain *chain)
+{
+	const struct ar_hook_end *end = d->input->hook_done;
+	struct ar_ids ids = ar_hook_ids(d, turn, chain);
+
+	if (end->size == 0)
+		return;
+	say_cut(d, &ids, ar_decide_content(d, end->output),
+		&(struct ar_ev_output_truncated){ .truncation = AR_OUTPUT_TRUNCATED_TRUNCATION_HEAD,
+						  .original_size = end->size,
+						  .kept_size = (int64_t)end->output.len });
+}
+
+static void say_spilled(struct ar_decision *d, const struct ar_ids *ids, struct ar_str ref,
+			struct ar_str text)
+{
+	ar_decide_spilled(d, ids,
+			  &(struct ar_spill){ .owner = AR_OUTPUT_SPILLED_OWNER_HOOK,
+					      .ref = ref,
+					      .beginning = text,
+					      .size = (int64_t)text.len,
+					      .masked = &d->input->hook_done->masked });
+}
+
 static void complete(struct ar_decision *d, struct ar_turn *turn, struct ar_hook_chain *chain,
 		     struct ar_hook_answer *a)
 {
@@ -261,6 +310,13 @@ static void complete(struct ar_decision *d, struct ar_turn *turn, struct ar_hook
 		p.updated_tool_output_bytes = AR_OPT_INT((int64_t)output.len);
 	}
 	ar_decide_emit(d, AR_EV_HOOK_COMPLETED, &ids, &p);
+	for (size_t i = 0; i < a->context_count; i++)
+		say_spilled(d, &ids, refs[i], a->contexts[i]);
+	if (!ar_str_absent(a->input))
+		say_spilled(d, &ids, p.updated_input_ref, a->input);
+	if (!ar_str_absent(output))
+		say_spilled(d, &ids, p.updated_tool_output_ref, output);
+	say_long_reason(d, &ids, a);
 	ar_decide_masked(d, &ids, p.hook_run_ref, &end->masked);
 }
 
@@ -293,19 +349,22 @@ static void take_end(struct ar_decision *d, struct ar_turn *turn, struct ar_hook
 		[AR_HOOK_CANCELLED] = { "cancelled", true },
 	};
 	const struct ar_hook_end *end = d->input->hook_done;
+	struct ar_hook_answer answer = { 0 };
 
 	if (end->outcome == AR_HOOK_ANSWERED) {
 		take_answer(d, turn, chain);
 		return;
 	}
 	if (end->outcome == AR_HOOK_BLOCKED) {
-		complete(d, turn, chain,
-			 &(struct ar_hook_answer){ .decision = AR_HOOK_COMPLETED_DECISION_BLOCK,
-						   .reason = ar_str_utf8_prefix(end->output, MESSAGE_MAX) });
+		answer.decision = AR_HOOK_COMPLETED_DECISION_BLOCK;
+		ar_hook_reason(d, end->output, &answer);
+		complete(d, turn, chain, &answer);
 		return;
 	}
+	say_too_long(d, turn, chain);
 	fail(d, turn, chain,
-	     &(struct fault){ .category = ar_str_from(faults[end->outcome].category),
+	     &(struct fault){ .category = end->size > 0 ? AR_STR("output_too_large")
+							: ar_str_from(faults[end->outcome].category),
 			      .message = ar_str_empty(end->message) ? AR_STR("it did not end in time")
 								    : end->message,
 			      .retryable = faults[end->outcome].retryable,
