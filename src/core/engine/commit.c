@@ -176,7 +176,7 @@ static void add_snapshot(struct ar_live *l)
 
 	if (!c->request->with_snapshot && l->state.head - l->state.snapshot_head < every)
 		return;
-	ar_session_snapshot(&l->state, &c->snapshot);
+	ar_session_snapshot_packed(&l->state, &c->snapshot);
 	c->append.snapshot = ar_buf_str(&c->snapshot);
 }
 

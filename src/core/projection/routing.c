@@ -2,11 +2,13 @@
 #include "routing.h"
 #include "quotas.h"
 #include "limits/money.h"
+#include "pack/pack.h"
 
 const struct ar_turn *ar_projection_routed_turn(const struct ar_session *s, struct ar_str thread)
 {
 	const struct ar_turn *newest = NULL;
 
+	ar_packs_seek(s, thread);
 	for (size_t i = 0; i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];
 

@@ -1,6 +1,5 @@
 /* Which threads and child agents of a session are shown. Pure. */
-#include "action/action.h"
-#include "process/record.h"
+#include "pack/pack.h"
 #include "subagent/subagents.h"
 #include "thread.h"
 
@@ -18,38 +17,27 @@ static bool is_of_child(const struct ar_thread *t)
 	return false;
 }
 
-/* Its child may have ended while a process or a question of it has not. */
-static bool is_at_work(const struct ar_session *s, const struct ar_thread *t)
-{
-	if (ar_thread_active(t) || t->queue.count > 0)
-		return true;
-	for (size_t i = 0; i < s->processes.count; i++) {
-		const struct ar_process_record *p = s->processes.at[i];
-
-		if (ar_process_is_running(p) && ar_str_eq(p->thread, t->id))
-			return true;
-	}
-	for (size_t i = 0; i < s->actions.count; i++) {
-		const struct ar_action *a = s->actions.at[i];
-
-		if (a->status == AR_ACTION_PENDING && ar_str_eq(a->thread, t->id))
-			return true;
-	}
-	return false;
-}
-
 static void show_children(const struct ar_session *s, bool is_all, struct ar_shown *ret)
 {
 	size_t ended = 0, own = 0;
 
 	for (size_t i = s->subagents.count; i > 0; i--) {
-		struct ar_subagent *a = s->subagents.at[i - 1];
-		bool is_own = ar_str_eq(a->record->parent_thread_id, ret->thread);
+		bool is_wanted = is_all || ended < ENDED_CHILDREN ||
+				 (!ar_str_absent(ret->thread) && own < ENDED_CHILDREN_OF_THREAD);
+		const struct ar_shape_subagent_record *r =
+			is_wanted ? ar_subagent_whole(s, i - 1) : ar_subagent_at(s, i - 1);
+		bool is_own = ar_str_eq(r->parent_thread_id, ret->thread);
 
-		if (is_all || !ar_subagent_is_over(a->record) ||
-		    (is_own ? own++ < ENDED_CHILDREN_OF_THREAD : ended++ < ENDED_CHILDREN))
-			ar_vec_push(&ret->arena, &ret->children, (void *)a->record);
+		if (is_all || !ar_subagent_is_over(r) ||
+		    (is_wanted && (is_own ? own++ < ENDED_CHILDREN_OF_THREAD : ended++ < ENDED_CHILDREN)))
+			ar_vec_push(&ret->arena, &ret->children, (void *)(uintptr_t)r);
 	}
+}
+
+/* Its child may have ended while a process or a question of it has not. */
+static bool is_ended(const struct ar_session *s, const struct ar_thread *t)
+{
+	return t->pack || (is_of_child(t) && !ar_thread_is_at_work(s, t));
 }
 
 void ar_projection_show(const struct ar_session *s, const struct ar_projection_scope *of,
@@ -58,10 +46,14 @@ void ar_projection_show(const struct ar_session *s, const struct ar_projection_s
 	bool is_one = of && !ar_str_absent(of->thread), is_all = of && of->with_ended;
 
 	*ret = (struct ar_shown){ .thread = is_one ? of->thread : AR_STR_NONE };
+	if (is_all)
+		ar_packs_open_all(s);
+	if (is_one)
+		ar_packs_seek(s, of->thread);
 	for (size_t i = 0; i < s->threads.count; i++) {
 		struct ar_thread *t = s->threads.at[i];
 
-		if (is_one ? ar_str_eq(t->id, of->thread) : is_all || !is_of_child(t) || is_at_work(s, t))
+		if (is_one ? ar_str_eq(t->id, of->thread) : is_all || !is_ended(s, t))
 			ar_vec_push(&ret->arena, &ret->threads, t);
 	}
 	ar_projection_show_jobs(s, ret);

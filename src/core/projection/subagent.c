@@ -39,7 +39,7 @@ size_t ar_projection_subagent_page(const struct ar_session *s, const struct ar_s
 
 	ar_jw_open_array(w);
 	for (size_t i = page->from; i < s->subagents.count; i++) {
-		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i);
+		const struct ar_shape_subagent_record *r = ar_subagent_whole(s, i);
 
 		if (!is_within(s, r, page) ||
 		    (!ar_str_absent(page->status) && !ar_str_eq(r->status, page->status)))

@@ -16,9 +16,12 @@
 #include "channel/snapshot_channel.h"
 #include "job/snapshot_job.h"
 #include "webhook/webhook.h"
+#include "pack/pack.h"
+#include "process/snapshot_process.h"
 #include "session.h"
 #include "subagent/subagents.h"
 #include "task/blocks.h"
+#include "task/snapshot_task.h"
 
 #include <string.h>
 
@@ -54,85 +57,6 @@ static const struct ar_field_desc hook_fields[] = {
 	INT(ar_hook_chain, tries),
 	OPT_FLAG(ar_hook_chain, has_failed),
 	TIME(ar_hook_chain, started),
-};
-static const struct ar_field_desc run_fields[] = {
-	STR(ar_run, id),
-	STR(ar_run, attempt_id),
-	STR(ar_run, status),
-	STR(ar_run, trigger),
-	STR(ar_run, category),
-	INT(ar_run, count),
-	TIME(ar_run, started),
-	TIME(ar_run, ended),
-	STR(ar_run, turn),
-	OBJECT(ar_run, worker, party),
-	TEXTS(ar_run, inputs),
-	TEXTS(ar_run, outputs),
-	OBJECT(ar_run, policy, retry_policy),
-	OBJECT(ar_run, error, failure),
-	STR(ar_run, summary),
-};
-static const struct ar_field_desc edge_fields[] = {
-	STR(ar_edge, kind),   STR(ar_edge, target),   STR(ar_edge, status),
-	STR(ar_edge, reason), TIME(ar_edge, created), TIME(ar_edge, updated),
-};
-static const struct ar_field_desc sheet_fields[] = {
-	STR(ar_sheet, thread),
-	STR(ar_sheet, turn),
-	STR(ar_sheet, kind),
-	STR(ar_sheet, family),
-	STR(ar_sheet, priority),
-	OBJECT(ar_sheet, scope, task_scope),
-	OBJECT(ar_sheet, constraints, task_constraints),
-	OBJECT(ar_sheet, profile, task_profile),
-	ITEMS(ar_sheet, acceptance, criterion),
-	OBJECT(ar_sheet, requested_by, party),
-	OBJECT(ar_sheet, owner, party),
-	OBJECT(ar_sheet, assignee, party),
-	RAW(ar_sheet, metadata),
-	STR(ar_sheet, phase),
-	STR(ar_sheet, step),
-	STR(ar_sheet, summary),
-	STR(ar_sheet, validation),
-	OPT_NUM(ar_sheet, percent),
-	RAW(ar_sheet, counters),
-	TEXTS(ar_sheet, outputs),
-	OBJECT(ar_sheet, delivery, delivery_state),
-	RAW(ar_sheet, coverage),
-	ITEMS(ar_sheet, artifacts, result_ref),
-	ITEMS(ar_sheet, evidence, result_ref),
-	OBJECT(ar_sheet, error, failure),
-	ITEMS(ar_sheet, accepted, criterion),
-	OBJECT(ar_sheet, start, task_start),
-	TEXTS(ar_sheet, people),
-	STR(ar_sheet, reason),
-	STR(ar_sheet, offset_run),
-	OPT(ar_sheet, offset),
-	OPT(ar_sheet, offset_at),
-	OPT(ar_sheet, number),
-	TIME(ar_sheet, alive),
-	TIME(ar_sheet, retry_at),
-	ITEMS(ar_sheet, checks, criterion),
-	STR(ar_sheet, command),
-	OBJECT(ar_sheet, deliver_to, task_delivery),
-};
-static const struct ar_field_desc task_fields[] = {
-	STR(ar_task, id),
-	STR(ar_task, objective),
-	STR(ar_task, title),
-	STR(ar_task, error_category),
-	STR(ar_task, error_message),
-	STR(ar_task, waiting),
-	OPT_FLAG(ar_task, stale),
-	STR(ar_task, parent),
-	STR(ar_task, root),
-	INT(ar_task, status),
-	INT(ar_task, visibility),
-	INT(ar_task, attempts),
-	TIME(ar_task, created),
-	TIME(ar_task, updated),
-	TIME(ar_task, started),
-	TIME(ar_task, ended),
 };
 static const struct ar_field_desc turn_fields[] = {
 	STR(ar_turn, id),
@@ -343,42 +267,6 @@ static const struct ar_field_desc output_fields[] = {
 	INT(ar_stored_output, size),
 	TIME(ar_stored_output, at),
 };
-static const struct ar_field_desc process_fields[] = {
-	STR(ar_process_record, id),
-	STR(ar_process_record, thread),
-	STR(ar_process_record, turn),
-	STR(ar_process_record, step),
-	STR(ar_process_record, call),
-	STR(ar_process_record, handle),
-	STR(ar_process_record, command),
-	STR(ar_process_record, cwd),
-	STR(ar_process_record, profile),
-	STR(ar_process_record, sandbox),
-	ITEMS(ar_process_record, outputs, process_output),
-	OBJECT(ar_process_record, end, process_ending),
-	STR(ar_process_record, stop_reason),
-	INT(ar_process_record, status),
-	INT(ar_process_record, seq),
-	INT(ar_process_record, inputs),
-	INT(ar_process_record, violations),
-	OPT(ar_process_record, exit_code),
-	FLAG(ar_process_record, tty),
-	FLAG(ar_process_record, has_input),
-	FLAG(ar_process_record, is_closed),
-	FLAG(ar_process_record, is_background),
-	TIME(ar_process_record, started),
-	TIME(ar_process_record, ended),
-	STR(ar_process_record, output_ref),
-	STR(ar_process_record, signal),
-	STR(ar_process_record, by),
-	INT(ar_process_record, sequence),
-	INT(ar_process_record, output_bytes),
-};
-static const struct ar_field_desc process_input_fields[] = {
-	INT(ar_process_input, number),
-	STR(ar_process_input, ref),
-	FLAG(ar_process_input, is_eof),
-};
 static const struct ar_field_desc webhook_fields[] = {
 	STR(ar_webhook, name),
 	STR(ar_webhook, cursor),
@@ -396,6 +284,11 @@ static const struct ar_field_desc checkpoint_fields[] = {
 static const struct ar_field_desc subagent_fields[] = {
 	OBJECT(ar_subagent, record, subagent_record),
 	OPT_FLAG(ar_subagent, is_settled),
+};
+static const struct ar_field_desc pack_fields[] = {
+	INT(ar_pack, number),
+	STR(ar_pack, ids),
+	STR(ar_pack, body),
 };
 static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, id),
@@ -520,6 +413,7 @@ static const struct kind artifact = KIND(ar_artifact, artifact_fields);
 static const struct kind checkpoint = KIND(ar_checkpoint, checkpoint_fields);
 static const struct kind subagent = KIND(ar_subagent, subagent_fields);
 static const struct kind webhook_failure = KIND(ar_webhook_failure, webhook_failure_fields);
+static const struct kind pack = KIND(ar_pack, pack_fields);
 static const struct kind bridged = KIND(ar_bridged, bridged_fields);
 
 static const struct part task_parts[] = {
@@ -560,6 +454,7 @@ static const struct part job_parts[] = { PART(ar_job, running, LIST, &job_item),
 static const struct kind job = KIND_WITH_PARTS(ar_job, job);
 
 static const struct part session_parts[] = {
+	PART(ar_session, packs, FILLED_LIST, &pack), /* first: stubs of what follows name them */
 	PART(ar_session, jobs, FILLED_LIST, &job),
 	PART(ar_session, spent, INSIDE, &spent),
 	PART(ar_session, throttles, LIST, &throttle),
@@ -583,6 +478,14 @@ static const struct kind session = KIND_WITH_PARTS(ar_session, session);
 static void write_item(struct ar_jw *w, const struct kind *k, const void *item);
 static void write_members(struct ar_jw *w, const struct kind *k, const void *item);
 
+/* The pack in whose place the item is a stub; NULL: it is none. */
+static const struct ar_pack *pack_of(const struct kind *k, const void *item)
+{
+	if (k == &thread)
+		return ((const struct ar_thread *)item)->pack;
+	return k == &subagent ? ((const struct ar_subagent *)item)->pack : NULL;
+}
+
 static void write_list(struct ar_jw *w, const struct part *p, const struct ar_vec *v)
 {
 	if (p->form == FILLED_LIST && v->count == 0)
@@ -592,6 +495,8 @@ static void write_list(struct ar_jw *w, const struct part *p, const struct ar_ve
 	for (size_t i = 0; i < v->count; i++) {
 		if (p->form == QUEUE)
 			ar_jw_str(w, ((const struct ar_turn *)v->at[i])->id);
+		else if (pack_of(p->of, v->at[i]))
+			ar_jw_int(w, pack_of(p->of, v->at[i])->number);
 		else
 			write_item(w, p->of, v->at[i]);
 	}
@@ -650,20 +555,54 @@ void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out)
 {
 	struct ar_jw w = ar_jw(out);
 
+	ar_packs_open_all(s);
 	write_item(&w, &session, s);
+}
+
+void ar_session_snapshot_packed(const struct ar_session *s, struct ar_buf *out)
+{
+	struct ar_jw w = ar_jw(out);
+	struct ar_arena arena = { 0 };
+	struct ar_session plan = ar_packs_plan(s, &arena);
+
+	write_item(&w, &session, &plan);
+	ar_arena_fini(&arena);
+}
+
+static const struct part packed_parts[] = { PART(ar_pack, threads, LIST, &thread),
+					    PART(ar_pack, subagents, LIST, &subagent) };
+
+void ar_snapshot_write_pack(const struct ar_pack *p, struct ar_buf *out)
+{
+	struct ar_jw w = ar_jw(out);
+
+	ar_jw_open(&w);
+	write_list(&w, &packed_parts[0], &p->threads);
+	write_list(&w, &packed_parts[1], &p->subagents);
+	ar_jw_close(&w);
 }
 
 /* ---- reading ---- */
 
 static bool read_item(struct ar_session *s, struct ar_json v, const struct kind *k, void *item);
 
+static bool read_stub(struct ar_session *s, int64_t number, const struct kind *k, void *item)
+{
+	if (k == &thread)
+		return ar_pack_stub_thread(s, number, item);
+	return k == &subagent && ar_pack_stub_subagent(s, number, item);
+}
+
 static bool read_list(struct ar_session *s, struct ar_json array, const struct kind *k, struct ar_vec *ret)
 {
+	int64_t number;
+
 	for (struct ar_json_iter it = ar_json_iter(array); ar_json_next(&it);) {
 		void *item = ar_arena_alloc(&s->arena, k->fields.size);
 
 		ar_vec_push(&s->arena, ret, item);
-		if (!read_item(s, it.value, k, item))
+		if (ar_json_i64(it.value, &number) ? !read_stub(s, number, k, item)
+						   : !read_item(s, it.value, k, item))
 			return false;
 	}
 	return true;
@@ -716,6 +655,28 @@ static bool read_item(struct ar_session *s, struct ar_json v, const struct kind 
 	return true;
 }
 
+/* The stubs are filled in the order in which the pack was written. */
+static bool fill_stubs(struct ar_session *s, struct ar_json array, const struct part *p,
+		       const struct ar_vec *stubs)
+{
+	size_t i = 0;
+
+	for (struct ar_json_iter it = ar_json_iter(array); ar_json_next(&it); i++) {
+		if (i == stubs->count)
+			return false;
+		memset(stubs->at[i], 0, p->of->fields.size);
+		if (!read_item(s, it.value, p->of, stubs->at[i]))
+			return false;
+	}
+	return i == stubs->count;
+}
+
+bool ar_snapshot_read_pack(struct ar_session *s, struct ar_json v, const struct ar_pack *p)
+{
+	return fill_stubs(s, ar_json_get(v, "threads"), &packed_parts[0], &p->threads) &&
+	       fill_stubs(s, ar_json_get(v, "subagents"), &packed_parts[1], &p->subagents);
+}
+
 static bool have_sheets(const struct ar_vec *tasks)
 {
 	for (size_t i = 0; i < tasks->count; i++) {
@@ -758,7 +719,7 @@ enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot,
 {
 	if (!read_item(s, snapshot, &session, s) || !have_sheets(&s->declared) ||
 	    !have_records(&s->artifacts) || !have_records(&s->versions) || !have_checkpoints(s) ||
-	    !have_subagents(s) || !ar_webhooks_are_whole(s))
+	    !have_subagents(s) || !ar_webhooks_are_whole(s) || !ar_packs_are_whole(s))
 		return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
 			       AR_STR_ARG(s->session_key));
 	ar_blocks_restore(s);

@@ -1,13 +1,20 @@
 /* Lookups in session state. Pure; the owner of the session owns it. */
+#include "action/action.h"
 #include "checkpoint/checkpoints.h"
 #include "workspace/isolation.h"
 #include "auth.h"
 #include "job/job.h"
+#include "pack/pack.h"
+#include "process/record.h"
 #include "state.h"
 
 struct ar_thread *ar_session_thread(const struct ar_session *s, struct ar_str id)
 {
-	return ar_vec_last_with(&s->threads, offsetof(struct ar_thread, id), id);
+	struct ar_thread *t = ar_vec_last_with(&s->threads, offsetof(struct ar_thread, id), id);
+
+	if (t && !t->pack)
+		return t;
+	return ar_packs_seek(s, id) ? ar_session_thread(s, id) : NULL;
 }
 
 struct ar_turn *ar_thread_turn(const struct ar_thread *t, struct ar_str id)
@@ -26,7 +33,7 @@ struct ar_turn *ar_session_turn(const struct ar_session *s, struct ar_str id, st
 		*ret_thread = t;
 		return turn;
 	}
-	return NULL;
+	return ar_packs_seek(s, id) ? ar_session_turn(s, id, ret_thread) : NULL;
 }
 
 struct ar_turn *ar_session_task(const struct ar_session *s, struct ar_str task)
@@ -41,7 +48,7 @@ struct ar_turn *ar_session_task(const struct ar_session *s, struct ar_str task)
 				return turn;
 		}
 	}
-	return NULL;
+	return ar_packs_seek(s, task) ? ar_session_task(s, task) : NULL;
 }
 
 struct ar_task *ar_session_declared(const struct ar_session *s, struct ar_str task)
@@ -82,6 +89,25 @@ struct ar_run *ar_task_open_run(const struct ar_task *task)
 struct ar_turn *ar_thread_active(const struct ar_thread *t)
 {
 	return ar_str_absent(t->active_turn) ? NULL : ar_thread_turn(t, t->active_turn);
+}
+
+bool ar_thread_is_at_work(const struct ar_session *s, const struct ar_thread *t)
+{
+	if (ar_thread_active(t) || t->queue.count > 0)
+		return true;
+	for (size_t i = 0; i < s->processes.count; i++) {
+		const struct ar_process_record *p = s->processes.at[i];
+
+		if (p->status == AR_PROCESS_RUNNING && ar_str_eq(p->thread, t->id))
+			return true;
+	}
+	for (size_t i = 0; i < s->actions.count; i++) {
+		const struct ar_action *a = s->actions.at[i];
+
+		if (a->status == AR_ACTION_PENDING && ar_str_eq(a->thread, t->id))
+			return true;
+	}
+	return false;
 }
 
 struct ar_step *ar_turn_step(const struct ar_turn *t, struct ar_str id)

@@ -104,6 +104,7 @@ struct ar_thread {
 	struct ar_vec incidents; /* struct ar_incident */
 	struct ar_vec judged; /* struct ar_judged (permission/), newest last */
 	struct ar_vec outputs; /* struct ar_stored_output, newest last */
+	struct ar_pack *pack; /* that its content is in (pack/): this is a stub; NULL: it is none */
 };
 
 /* Last number handed out per kind of id. */
@@ -183,6 +184,7 @@ struct ar_session {
 	struct ar_vec jobs; /* struct ar_job (job/), oldest first */
 	struct ar_texts pinned; /* ids of threads, in the order of update_session */
 	struct ar_opt_bool archived; /* lists leave it out */
+	struct ar_vec packs; /* struct ar_pack (pack/): closed children that nobody looked at */
 };
 
 /* ---- reading ---- */
@@ -199,6 +201,8 @@ bool ar_task_is_over(const struct ar_task *task); /* ended; lost is not */
 struct ar_run *ar_task_run(const struct ar_task *task); /* the newest; NULL: none began */
 struct ar_run *ar_task_open_run(const struct ar_task *task); /* the newest, while it has no end */
 struct ar_turn *ar_thread_active(const struct ar_thread *t); /* NULL when none runs */
+/* A turn, a process or a question of it is open. */
+bool ar_thread_is_at_work(const struct ar_session *s, const struct ar_thread *t);
 struct ar_step *ar_turn_step(const struct ar_turn *t, struct ar_str id);
 struct ar_step *ar_turn_last_step(const struct ar_turn *t); /* the newest model step; NULL: none was asked */
 struct ar_invocation *ar_turn_call(const struct ar_turn *t, struct ar_str id);

@@ -1,6 +1,7 @@
 /* Facts about children. A record is replaced whole when a fact changes it. Pure; see apply.c. */
 #include "apply.h"
 #include "describe.h"
+#include "pack/pack.h"
 #include "subagent/subagents.h"
 
 #define WINDOW_CLOSED 500 /* newest closed children kept per session */
@@ -13,12 +14,13 @@ static void keep_record(struct ar_session *s, struct ar_subagent *a, const struc
 static struct ar_subagent *find_by(struct ar_session *s, struct ar_str id, bool is_thread)
 {
 	for (size_t i = s->subagents.count; i > 0; i--) {
-		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i - 1);
+		struct ar_subagent *a = s->subagents.at[i - 1];
 
-		if (ar_str_eq(is_thread ? r->child_thread_id : r->subagent_id, id))
-			return s->subagents.at[i - 1];
+		if (!a->pack &&
+		    ar_str_eq(is_thread ? a->record->child_thread_id : a->record->subagent_id, id))
+			return a;
 	}
-	return NULL;
+	return ar_packs_seek(s, id) ? find_by(s, id, is_thread) : NULL;
 }
 
 static void drop_old(struct ar_session *s)
@@ -28,8 +30,10 @@ static void drop_old(struct ar_session *s)
 	for (size_t i = s->subagents.count; i > 0; i--) {
 		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i - 1);
 
-		if (ar_subagent_is_closed(r) && !ar_subagent_keeps_files(r) && ++closed > WINDOW_CLOSED)
-			ar_vec_remove(&s->subagents, i - 1);
+		if (!ar_subagent_is_closed(r) || ar_subagent_keeps_files(r) || ++closed <= WINDOW_CLOSED)
+			continue;
+		ar_subagent_whole(s, i - 1); /* a pack has no content without a place */
+		ar_vec_remove(&s->subagents, i - 1);
 	}
 }
 

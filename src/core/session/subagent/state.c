@@ -1,23 +1,39 @@
 /* Reading the children of a session. Pure. */
+#include "pack/pack.h"
 #include "subagent/subagents.h"
+
+const struct ar_shape_subagent_record *ar_subagent_whole(const struct ar_session *s, size_t i)
+{
+	const struct ar_subagent *a = s->subagents.at[i];
+
+	if (a->pack)
+		ar_pack_open(s, a->pack);
+	return a->record;
+}
+
+/* By its id, or by that of its thread. */
+static const struct ar_shape_subagent_record *find_record(const struct ar_session *s, struct ar_str id,
+							  bool is_thread)
+{
+	for (size_t i = s->subagents.count; i > 0; i--) {
+		const struct ar_subagent *a = s->subagents.at[i - 1];
+
+		if (!a->pack &&
+		    ar_str_eq(is_thread ? a->record->child_thread_id : a->record->subagent_id, id))
+			return a->record;
+	}
+	return ar_packs_seek(s, id) ? find_record(s, id, is_thread) : NULL;
+}
 
 const struct ar_shape_subagent_record *ar_session_subagent(const struct ar_session *s, struct ar_str id)
 {
-	for (size_t i = s->subagents.count; i > 0; i--) {
-		if (ar_str_eq(ar_subagent_at(s, i - 1)->subagent_id, id))
-			return ar_subagent_at(s, i - 1);
-	}
-	return NULL;
+	return find_record(s, id, false);
 }
 
 const struct ar_shape_subagent_record *ar_session_subagent_in(const struct ar_session *s,
 							      struct ar_str thread)
 {
-	for (size_t i = s->subagents.count; i > 0; i--) {
-		if (ar_str_eq(ar_subagent_at(s, i - 1)->child_thread_id, thread))
-			return ar_subagent_at(s, i - 1);
-	}
-	return NULL;
+	return find_record(s, thread, true);
 }
 
 bool ar_subagent_is_closed(const struct ar_shape_subagent_record *r)

@@ -17,6 +17,8 @@
 struct ar_subagent {
 	const struct ar_shape_subagent_record *record;
 	struct ar_opt_bool is_settled; /* closed, and what it used is counted with its parents */
+	struct ar_pack
+		*pack; /* that it is in (pack/): all that is known is that it is closed; NULL: in none */
 };
 
 static inline const struct ar_shape_subagent_record *ar_subagent_at(const struct ar_session *s, size_t i)
@@ -25,6 +27,9 @@ static inline const struct ar_shape_subagent_record *ar_subagent_at(const struct
 }
 
 /* ---- state.c: reading ---- */
+
+/* The same, also of one that is in a pack. */
+const struct ar_shape_subagent_record *ar_subagent_whole(const struct ar_session *s, size_t i);
 
 /* NULL: there is none, or it is not kept any more. */
 const struct ar_shape_subagent_record *ar_session_subagent(const struct ar_session *s, struct ar_str id);
