@@ -312,6 +312,8 @@ void ar_control_call(struct ar_control *control, struct ar_call *c)
 		ar_call_fail(c, &err);
 		return;
 	}
+	if (c->forget_body && !control->placement)
+		c->forget_body(c);
 	c->work = ar_arena_room(&c->arena, sizeof(*c->work));
 	memset(c->work, 0, offsetof(struct ar_call_work, write));
 	c->work->call = c;

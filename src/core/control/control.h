@@ -32,6 +32,8 @@ struct ar_call {
 	/* another node passed it on: it is answered here or refused, never passed on again */
 	bool is_from_peer;
 	ar_call_done_fn *done;
+	/* NULL, or called at most once and before done(): the body was read, and no other node will get it */
+	void (*forget_body)(struct ar_call *c);
 
 	enum ar_place place; /* result: when not HERE nothing was done, and nothing below but `peer` is set */
 	struct ar_str peer; /* PEER: the owner's address; lives as long as the call */

@@ -154,12 +154,28 @@ static struct ar_call *prepare_call(struct ar_http_request *req, ar_call_done_fn
 	return call;
 }
 
+#define LARGE_BODY (1 << 20)
+
+/* A list of a million items is decoded, and split, and stored: its text need not be there as well. */
+static void forget_body(struct ar_call *call)
+{
+	struct ar_http_request *req = AR_CONTAINER_OF(call, struct ar_http_request, call);
+
+	if (call->body.len < LARGE_BODY)
+		return;
+	call->body = req->body = req->content = AR_STR_NONE;
+	ar_buf_fini(&req->input);
+	if (req->content_buf)
+		ar_buf_fini(req->content_buf);
+}
+
 static void start_call(struct ar_http_request *req)
 {
 	struct ar_call *call = prepare_call(req, call_done);
 
 	call->command = req->route.command->id;
 	call->body = req->body;
+	call->forget_body = forget_body;
 	call->is_from_peer = req->carrier->source->is_peer;
 	set_lines(req);
 	ar_control_call(req->carrier->server->control, call);

@@ -16,6 +16,7 @@ struct ar_http_request {
 	struct ar_carrier *carrier;
 	const struct ar_http_head *head; /* the carrier's, as long as the request */
 	struct ar_str content; /* its body */
+	struct ar_buf *content_buf; /* where that is, if it can go before the request; NULL: it cannot */
 	struct ar_target target;
 	struct ar_http_route route; /* set by ar_http_request_check(), or by the carrier if it knows */
 	struct ar_arena pool; /* of what lives as long as the request */

@@ -143,6 +143,7 @@ static void run_request(struct ar_conn *c, struct ar_h1_request *r)
 	ar_deadline_clear(&c->link->deadline);
 	c->state = AR_CONN_ANSWERING;
 	r->base.content = ar_buf_str(&r->h1.body);
+	r->base.content_buf = &r->h1.body;
 	ar_http_request_run(&r->base);
 }
 
