@@ -411,6 +411,58 @@ static const struct ar_field_desc ar_shape_turn_options_fields[] = {
 };
 const struct ar_struct_desc ar_shape_turn_options_desc = { ar_shape_turn_options_fields, 18, sizeof(struct ar_shape_turn_options), NULL, 0, true, 0, 0 };
 
+static const struct ar_field_desc ar_shape_environment_sandbox_fields[] = {
+	{ "mode", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_environment_sandbox, mode), NULL, { 0, false },
+	  "Its profile.", NULL },
+	{ "isAvailable", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_environment_sandbox, is_available), NULL, { 0, false },
+	  "Whether it can be enforced here.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_environment_sandbox, reason), NULL, { 0, false },
+	  "Why not.", NULL },
+};
+const struct ar_struct_desc ar_shape_environment_sandbox_desc = { ar_shape_environment_sandbox_fields, 3, sizeof(struct ar_shape_environment_sandbox), NULL, 0, true, offsetof(struct ar_shape_environment_sandbox, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_environment_network_fields[] = {
+	{ "access", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_environment_network, access), NULL, { 0, false },
+	  "restricted, rules or enabled.", NULL },
+};
+const struct ar_struct_desc ar_shape_environment_network_desc = { ar_shape_environment_network_fields, 1, sizeof(struct ar_shape_environment_network), NULL, 0, true, offsetof(struct ar_shape_environment_network, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_environment_limits_fields[] = {
+	{ "timeoutMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_environment_limits, timeout_ms), NULL, { 0, false },
+	  "Time of a tool call.", NULL },
+	{ "outputBytesPerStream", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_environment_limits, output_bytes_per_stream), NULL, { 0, false },
+	  "Bytes of a stream that are stored.", NULL },
+	{ "graceMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_environment_limits, grace_ms), NULL, { 0, false },
+	  "Pause before a process is killed.", NULL },
+};
+const struct ar_struct_desc ar_shape_environment_limits_desc = { ar_shape_environment_limits_fields, 3, sizeof(struct ar_shape_environment_limits), NULL, 0, true, offsetof(struct ar_shape_environment_limits, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_turn_environment_fields[] = {
+	{ "workspaceId", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_turn_environment, workspace_id), NULL, { 0, false },
+	  "Workspace of the session.", NULL },
+	{ "cwd", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_turn_environment, cwd), NULL, { 0, false },
+	  "Its folder.", NULL },
+	{ "additionalRoots", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_environment, additional_roots), NULL, { 0, false },
+	  "Further folders that may be read.", NULL },
+	{ "shell", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_turn_environment, shell), NULL, { 0, false },
+	  "Shell of the host.", NULL },
+	{ "os", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_turn_environment, os), NULL, { 0, false },
+	  "System of the host.", NULL },
+	{ "arch", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_turn_environment, arch), NULL, { 0, false },
+	  "Machine of the host.", NULL },
+	{ "envRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_turn_environment, env_ref), NULL, { 0, false },
+	  "Variables of the newest process of the turn; absent when none ran.", NULL },
+	{ "sandboxProfile", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_environment, sandbox_profile), NULL, { 0, false },
+	  "Sandbox.", &ar_shape_environment_sandbox_desc },
+	{ "networkProfile", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_environment, network_profile), NULL, { 0, false },
+	  "Network.", &ar_shape_environment_network_desc },
+	{ "resourceLimits", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_environment, resource_limits), NULL, { 0, false },
+	  "Limits of processes.", &ar_shape_environment_limits_desc },
+	{ "permissionMode", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_turn_environment, permission_mode), NULL, { 0, false },
+	  "Mode that decides about tool calls that no rule matches.", NULL },
+};
+const struct ar_struct_desc ar_shape_turn_environment_desc = { ar_shape_turn_environment_fields, 11, sizeof(struct ar_shape_turn_environment), NULL, 0, true, offsetof(struct ar_shape_turn_environment, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_turn_outcome_fields[] = {
 	{ "status", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_turn_outcome, status), NULL, { 0, false },
 	  "How it ended.", NULL },
@@ -820,8 +872,10 @@ static const struct ar_field_desc ar_shape_queue_policy_fields[] = {
 	  "What becomes of them: queue.", NULL },
 	{ "order", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_queue_policy, order), NULL, { 0, false },
 	  "Which is next: fifo.", NULL },
+	{ "limit", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_queue_policy, limit), NULL, { 0, false },
+	  "Most turns that may wait.", NULL },
 };
-const struct ar_struct_desc ar_shape_queue_policy_desc = { ar_shape_queue_policy_fields, 2, sizeof(struct ar_shape_queue_policy), NULL, 0, true, offsetof(struct ar_shape_queue_policy, extra_), 0 };
+const struct ar_struct_desc ar_shape_queue_policy_desc = { ar_shape_queue_policy_fields, 3, sizeof(struct ar_shape_queue_policy), NULL, 0, true, offsetof(struct ar_shape_queue_policy, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_policy_fact_fields[] = {
 	{ "fact", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_policy_fact, fact), NULL, { 0, false },
@@ -1912,8 +1966,14 @@ static const struct ar_field_desc ar_shape_process_record_fields[] = {
 	  "When it started.", NULL },
 	{ "endedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_process_record, ended_at), NULL, { 0, false },
 	  "When it ended.", NULL },
+	{ "envRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_process_record, env_ref), NULL, { 0, false },
+	  "Its variables.", NULL },
+	{ "resourceLimits", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_process_record, resource_limits), NULL, { 0, false },
+	  "Its limits, while it runs.", NULL },
+	{ "overrideReason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_process_record, override_reason), NULL, { 0, false },
+	  "Why it runs in another folder than its turn.", NULL },
 };
-const struct ar_struct_desc ar_shape_process_record_desc = { ar_shape_process_record_fields, 23, sizeof(struct ar_shape_process_record), NULL, 0, true, offsetof(struct ar_shape_process_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_process_record_desc = { ar_shape_process_record_fields, 26, sizeof(struct ar_shape_process_record), NULL, 0, true, offsetof(struct ar_shape_process_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_recovered_process_fields[] = {
 	{ "processId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_recovered_process, process_id), NULL, { 0, false },
@@ -2495,6 +2555,56 @@ static const struct ar_field_desc ar_shape_webhook_record_fields[] = {
 };
 const struct ar_struct_desc ar_shape_webhook_record_desc = { ar_shape_webhook_record_fields, 9, sizeof(struct ar_shape_webhook_record), NULL, 0, true, offsetof(struct ar_shape_webhook_record, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_context_selection_fields[] = {
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_context_selection, turn_id), NULL, { 0, false },
+	  "Turn of the request.", NULL },
+	{ "workspaceRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_context_selection, workspace_refs), NULL, { 0, false },
+	  "Refs of workspace content.", NULL },
+	{ "instructionRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_context_selection, instruction_refs), NULL, { 0, false },
+	  "Refs of instructions.", NULL },
+	{ "policyFacts", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_context_selection, policy_facts), NULL, { 0, false },
+	  "Facts of the policy that were included.", &ar_shape_policy_fact_desc },
+	{ "omissions", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_context_selection, omissions), NULL, { 0, false },
+	  "Each left out, with the reason.", &ar_shape_omission_desc },
+	{ "warnings", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_context_selection, warnings), NULL, { 0, false },
+	  "What deserves notice.", NULL },
+	{ "tokenEstimate", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_context_selection, token_estimate), NULL, { 0, false },
+	  "Size in tokens, estimated.", NULL },
+};
+const struct ar_struct_desc ar_shape_context_selection_desc = { ar_shape_context_selection_fields, 7, sizeof(struct ar_shape_context_selection), NULL, 0, true, offsetof(struct ar_shape_context_selection, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_prompt_augmentation_fields[] = {
+	{ "systemPrompt", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_prompt_augmentation, system_prompt), NULL, { 0, false },
+	  "Version of the standard system prompt, or host for one of the settings; absent for none.", NULL },
+	{ "instructionsFile", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_prompt_augmentation, instructions_file), NULL, { 0, false },
+	  "File of the instructions of the workspace; absent for none.", NULL },
+	{ "skills", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_prompt_augmentation, skills), NULL, { 0, false },
+	  "Skills that the workspace brings.", NULL },
+};
+const struct ar_struct_desc ar_shape_prompt_augmentation_desc = { ar_shape_prompt_augmentation_fields, 3, sizeof(struct ar_shape_prompt_augmentation), NULL, 0, true, offsetof(struct ar_shape_prompt_augmentation, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_input_routing_fields[] = {
+	{ "model", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_input_routing, model), NULL, { 0, false },
+	  "Model that it names.", NULL },
+	{ "fallback", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_input_routing, fallback), NULL, { 0, false },
+	  "Whether another model may answer when the chosen one cannot.", NULL },
+	{ "models", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_input_routing, models), NULL, { 0, false },
+	  "Models of the settings.", NULL },
+};
+const struct ar_struct_desc ar_shape_input_routing_desc = { ar_shape_input_routing_fields, 3, sizeof(struct ar_shape_input_routing), NULL, 0, true, offsetof(struct ar_shape_input_routing, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_input_tool_policy_fields[] = {
+	{ "mode", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_input_tool_policy, mode), NULL, { 0, false },
+	  "Permission mode.", NULL },
+	{ "policyRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_input_tool_policy, policy_ref), NULL, { 0, false },
+	  "Policy of the session; absent when that of the host holds alone.", NULL },
+	{ "rules", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_input_tool_policy, rules), NULL, { 0, false },
+	  "Rules of the session.", NULL },
+	{ "offered", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_input_tool_policy, offered), NULL, { 0, false },
+	  "Whether the turn names its tools itself.", NULL },
+};
+const struct ar_struct_desc ar_shape_input_tool_policy_desc = { ar_shape_input_tool_policy_fields, 4, sizeof(struct ar_shape_input_tool_policy), NULL, 0, true, offsetof(struct ar_shape_input_tool_policy, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_input_snapshot_fields[] = {
 	{ "inputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_input_snapshot, input_ref), NULL, { 0, false },
 	  "The message.", NULL },
@@ -2502,8 +2612,20 @@ static const struct ar_field_desc ar_shape_input_snapshot_fields[] = {
 	  "Workspace of the session.", NULL },
 	{ "options", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_input_snapshot, options), NULL, { 0, false },
 	  "Options of the turn.", &ar_shape_turn_options_desc },
+	{ "promptAugmentation", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_input_snapshot, prompt_augmentation), NULL, { 0, false },
+	  "What is put before the conversation.", &ar_shape_prompt_augmentation_desc },
+	{ "routing", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_input_snapshot, routing), NULL, { 0, false },
+	  "Choice of its model.", &ar_shape_input_routing_desc },
+	{ "toolPolicy", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_input_snapshot, tool_policy), NULL, { 0, false },
+	  "What decides about its tool calls.", &ar_shape_input_tool_policy_desc },
+	{ "sandboxProfile", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_input_snapshot, sandbox_profile), NULL, { 0, false },
+	  "Profile that its calls run in.", NULL },
+	{ "hasOutputSchema", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_input_snapshot, has_output_schema), NULL, { 0, false },
+	  "Whether the answer has to fit a schema, which is among the options.", NULL },
+	{ "metadata", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_input_snapshot, metadata), NULL, { 0, false },
+	  "What the caller noted with it.", NULL },
 };
-const struct ar_struct_desc ar_shape_input_snapshot_desc = { ar_shape_input_snapshot_fields, 3, sizeof(struct ar_shape_input_snapshot), NULL, 0, true, offsetof(struct ar_shape_input_snapshot, extra_), 0 };
+const struct ar_struct_desc ar_shape_input_snapshot_desc = { ar_shape_input_snapshot_fields, 9, sizeof(struct ar_shape_input_snapshot), NULL, 0, true, offsetof(struct ar_shape_input_snapshot, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_read_model_repair_fields[] = {
 	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_read_model_repair, thread_id), NULL, { 0, false },
@@ -2514,42 +2636,6 @@ static const struct ar_field_desc ar_shape_read_model_repair_fields[] = {
 	  "Messages that are left.", NULL },
 };
 const struct ar_struct_desc ar_shape_read_model_repair_desc = { ar_shape_read_model_repair_fields, 3, sizeof(struct ar_shape_read_model_repair), NULL, 0, true, offsetof(struct ar_shape_read_model_repair, extra_), 0 };
-
-static const struct ar_field_desc ar_shape_environment_sandbox_fields[] = {
-	{ "mode", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_environment_sandbox, mode), NULL, { 0, false },
-	  "Its profile.", NULL },
-	{ "isAvailable", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_environment_sandbox, is_available), NULL, { 0, false },
-	  "Whether it can be enforced here.", NULL },
-	{ "reason", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_environment_sandbox, reason), NULL, { 0, false },
-	  "Why not.", NULL },
-};
-const struct ar_struct_desc ar_shape_environment_sandbox_desc = { ar_shape_environment_sandbox_fields, 3, sizeof(struct ar_shape_environment_sandbox), NULL, 0, true, offsetof(struct ar_shape_environment_sandbox, extra_), 0 };
-
-static const struct ar_field_desc ar_shape_environment_network_fields[] = {
-	{ "access", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_environment_network, access), NULL, { 0, false },
-	  "restricted, rules or enabled.", NULL },
-};
-const struct ar_struct_desc ar_shape_environment_network_desc = { ar_shape_environment_network_fields, 1, sizeof(struct ar_shape_environment_network), NULL, 0, true, offsetof(struct ar_shape_environment_network, extra_), 0 };
-
-static const struct ar_field_desc ar_shape_turn_environment_fields[] = {
-	{ "workspaceId", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_turn_environment, workspace_id), NULL, { 0, false },
-	  "Workspace of the session.", NULL },
-	{ "cwd", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_turn_environment, cwd), NULL, { 0, false },
-	  "Its folder.", NULL },
-	{ "shell", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_turn_environment, shell), NULL, { 0, false },
-	  "Shell of the host.", NULL },
-	{ "os", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_turn_environment, os), NULL, { 0, false },
-	  "System of the host.", NULL },
-	{ "arch", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_turn_environment, arch), NULL, { 0, false },
-	  "Machine of the host.", NULL },
-	{ "sandboxProfile", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_environment, sandbox_profile), NULL, { 0, false },
-	  "Sandbox.", &ar_shape_environment_sandbox_desc },
-	{ "networkProfile", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_environment, network_profile), NULL, { 0, false },
-	  "Network.", &ar_shape_environment_network_desc },
-	{ "processLimits", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_turn_environment, process_limits), NULL, { 0, false },
-	  "Limits of processes.", &ar_shape_process_limits_desc },
-};
-const struct ar_struct_desc ar_shape_turn_environment_desc = { ar_shape_turn_environment_fields, 8, sizeof(struct ar_shape_turn_environment), NULL, 0, true, offsetof(struct ar_shape_turn_environment, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_action_answer_fields[] = {
 	{ "decision", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_action_answer, decision), NULL, { 0, false },
@@ -2660,6 +2746,8 @@ static const struct ar_field_desc ar_ev_turn_started_fields[] = {
 	  "Task that this turn works on.", NULL },
 	{ "runId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_ev_turn_started, run_id), NULL, { 0, false },
 	  "Run that executes it.", NULL },
+	{ "executionEnvironment", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_ev_turn_started, execution_environment), NULL, { 0, false },
+	  "That environment, when no turn of the session before it had the same.", &ar_shape_turn_environment_desc },
 };
 
 static const struct ar_field_desc ar_ev_turn_completed_fields[] = {
@@ -3708,6 +3796,8 @@ static const struct ar_field_desc ar_ev_process_started_fields[] = {
 	  "By which its host finds it again.", NULL },
 	{ "hasInput", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_process_started, has_input), NULL, { 0, false },
 	  "True when it can be written to.", NULL },
+	{ "overrideReason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_process_started, override_reason), NULL, { 0, false },
+	  "Why it runs in another folder than its turn; absent when it does not.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_process_output_fields[] = {
@@ -5519,9 +5609,9 @@ static const struct ar_field_desc ar_cmd_get_tool_inventory_in_fields[] = {
 	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_get_tool_inventory_in, thread_id), NULL, { 0, false },
 	  "The thread.", NULL },
 	{ "caller", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_get_tool_inventory_in, caller), NULL, { 0, false },
-	  "Who would call them.", &ar_shape_party_desc },
+	  "Who would call them: kind runtime (the model of the thread), or subagent with its id.", &ar_shape_party_desc },
 	{ "policy", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_get_tool_inventory_in, policy), NULL, { 0, false },
-	  "Policy to evaluate with.", NULL },
+	  "Policy to evaluate with: session, which holds without it, or host, as if the session had none of its own.", NULL },
 	{ "mode", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_get_tool_inventory_in, mode), NULL, { 0, false },
 	  "Mode to evaluate with.", NULL },
 	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_get_tool_inventory_in, turn_id), NULL, { 0, false },
@@ -5841,6 +5931,8 @@ static const struct ar_field_desc ar_cmd_get_execution_environment_out_fields[] 
 	  "Processes after a restart, in groups: maybe alive, output safe, beyond recovery, open actions.", &ar_shape_process_recovery_desc },
 	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_get_execution_environment_out, as_of_sequence), NULL, { 0, false },
 	  "Sequence up to which it holds.", NULL },
+	{ "turnEnvironment", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, turn_environment), NULL, { 0, false },
+	  "Of a turn: what it started with, as the turn in get_session has it.", &ar_shape_turn_environment_desc },
 };
 
 static const struct ar_field_desc ar_cmd_write_process_stdin_in_fields[] = {
@@ -7675,7 +7767,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TURN_STARTED] = { AR_EV_TURN_STARTED, "turn.started", "turn",
 	  "The execution loop took the turn up.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_turn_started_fields, 5, sizeof(struct ar_ev_turn_started), NULL, 0, false, 0, 0 } },
+	  { ar_ev_turn_started_fields, 6, sizeof(struct ar_ev_turn_started), NULL, 0, false, 0, 0 } },
 	[AR_EV_TURN_COMPLETED] = { AR_EV_TURN_COMPLETED, "turn.completed", "turn",
 	  "The turn ended well and its facts are reconciled.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
@@ -7927,7 +8019,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_PROCESS_STARTED] = { AR_EV_PROCESS_STARTED, "process.started", "process",
 	  "A process is about to run; its command, sandbox profile and terminal mode are settled.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_PROCESS, 0, NULL,
-	  { ar_ev_process_started_fields, 13, sizeof(struct ar_ev_process_started), NULL, 0, false, 0, 0 } },
+	  { ar_ev_process_started_fields, 14, sizeof(struct ar_ev_process_started), NULL, 0, false, 0, 0 } },
 	[AR_EV_PROCESS_OUTPUT] = { AR_EV_PROCESS_OUTPUT, "process.output", "process",
 	  "A process wrote something.",
 	  true, AR_CLASS_EXPANDED, 1u << AR_SCOPE_PROCESS, 0, NULL,
@@ -8590,7 +8682,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	[AR_CMD_GET_EXECUTION_ENVIRONMENT] = { AR_CMD_GET_EXECUTION_ENVIRONMENT, "get_execution_environment",
 	  "Read where and under which limits things run.",
 	  false, true, false, 1u << 0, "read", { ar_cmd_get_execution_environment_in_fields, 3, sizeof(struct ar_cmd_get_execution_environment_in), ar_cmd_get_execution_environment_in_oneofs, 1, false, 0, 0 },
-	  { ar_cmd_get_execution_environment_out_fields, 17, sizeof(struct ar_cmd_get_execution_environment_out), NULL, 0, false, 0, 0 },
+	  { ar_cmd_get_execution_environment_out_fields, 18, sizeof(struct ar_cmd_get_execution_environment_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND }, 1,

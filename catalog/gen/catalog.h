@@ -1991,6 +1991,60 @@ struct ar_shape_turn_options_list {
 	size_t count;
 };
 
+struct ar_shape_environment_sandbox { /* environment_sandbox */
+	struct ar_str mode; /* string? */
+	struct ar_opt_bool is_available; /* bool? */
+	struct ar_str reason; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_environment_sandbox_list {
+	const struct ar_shape_environment_sandbox *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_environment_network { /* environment_network */
+	struct ar_str access; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_environment_network_list {
+	const struct ar_shape_environment_network *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_environment_limits { /* environment_limits */
+	struct ar_opt_int timeout_ms; /* int? */
+	struct ar_opt_int output_bytes_per_stream; /* int? */
+	struct ar_opt_int grace_ms; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_environment_limits_list {
+	const struct ar_shape_environment_limits *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_turn_environment { /* turn_environment */
+	struct ar_str workspace_id; /* string? */
+	struct ar_str cwd; /* string? */
+	struct ar_texts additional_roots; /* array? */
+	struct ar_str shell; /* string? */
+	struct ar_str os; /* string? */
+	struct ar_str arch; /* string? */
+	struct ar_str env_ref; /* ref? */
+	const struct ar_shape_environment_sandbox *sandbox_profile; /* object? */
+	const struct ar_shape_environment_network *network_profile; /* object? */
+	const struct ar_shape_environment_limits *resource_limits; /* object? */
+	struct ar_str permission_mode; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_turn_environment_list {
+	const struct ar_shape_turn_environment *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_turn_outcome { /* turn_outcome */
 	struct ar_str status; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
@@ -2387,6 +2441,7 @@ struct ar_shape_action_policy_list {
 struct ar_shape_queue_policy { /* queue_policy */
 	struct ar_str busy; /* string? */
 	struct ar_str order; /* string? */
+	struct ar_opt_int limit; /* int? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -3415,6 +3470,9 @@ struct ar_shape_process_record { /* process_record */
 	struct ar_shape_process_output_list outputs; /* array? */
 	ar_usec started_at; /* time? */
 	ar_usec ended_at; /* time? */
+	struct ar_str env_ref; /* ref? */
+	struct ar_str resource_limits; /* object? */
+	struct ar_str override_reason; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -3902,10 +3960,69 @@ struct ar_shape_webhook_record_list {
 	size_t count;
 };
 
+struct ar_shape_context_selection { /* context_selection */
+	struct ar_str turn_id; /* string? */
+	struct ar_texts workspace_refs; /* array? */
+	struct ar_texts instruction_refs; /* array? */
+	struct ar_shape_policy_fact_list policy_facts; /* array? */
+	struct ar_shape_omission_list omissions; /* array? */
+	struct ar_texts warnings; /* array? */
+	struct ar_opt_int token_estimate; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_context_selection_list {
+	const struct ar_shape_context_selection *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_prompt_augmentation { /* prompt_augmentation */
+	struct ar_str system_prompt; /* string? */
+	struct ar_str instructions_file; /* string? */
+	struct ar_opt_int skills; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_prompt_augmentation_list {
+	const struct ar_shape_prompt_augmentation *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_input_routing { /* input_routing */
+	struct ar_str model; /* string? */
+	struct ar_opt_bool fallback; /* bool? */
+	struct ar_opt_int models; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_input_routing_list {
+	const struct ar_shape_input_routing *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_input_tool_policy { /* input_tool_policy */
+	struct ar_str mode; /* string? */
+	struct ar_str policy_ref; /* ref? */
+	struct ar_opt_int rules; /* int? */
+	struct ar_opt_bool offered; /* bool? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_input_tool_policy_list {
+	const struct ar_shape_input_tool_policy *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_input_snapshot { /* input_snapshot */
 	struct ar_str input_ref; /* ref? */
 	struct ar_str workspace_id; /* string? */
 	const struct ar_shape_turn_options *options; /* object? */
+	const struct ar_shape_prompt_augmentation *prompt_augmentation; /* object? */
+	const struct ar_shape_input_routing *routing; /* object? */
+	const struct ar_shape_input_tool_policy *tool_policy; /* object? */
+	struct ar_str sandbox_profile; /* string? */
+	struct ar_opt_bool has_output_schema; /* bool? */
+	struct ar_str metadata; /* object? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -3923,45 +4040,6 @@ struct ar_shape_read_model_repair { /* read_model_repair */
 
 struct ar_shape_read_model_repair_list {
 	const struct ar_shape_read_model_repair *at; /* NULL: absent */
-	size_t count;
-};
-
-struct ar_shape_environment_sandbox { /* environment_sandbox */
-	struct ar_str mode; /* string */
-	bool is_available; /* bool */
-	struct ar_str reason; /* string? */
-	struct ar_str extra_; /* other members: "k":v,... */
-};
-
-struct ar_shape_environment_sandbox_list {
-	const struct ar_shape_environment_sandbox *at; /* NULL: absent */
-	size_t count;
-};
-
-struct ar_shape_environment_network { /* environment_network */
-	struct ar_str access; /* string */
-	struct ar_str extra_; /* other members: "k":v,... */
-};
-
-struct ar_shape_environment_network_list {
-	const struct ar_shape_environment_network *at; /* NULL: absent */
-	size_t count;
-};
-
-struct ar_shape_turn_environment { /* turn_environment */
-	struct ar_str workspace_id; /* string? */
-	struct ar_str cwd; /* string? */
-	struct ar_str shell; /* string? */
-	struct ar_str os; /* string? */
-	struct ar_str arch; /* string? */
-	const struct ar_shape_environment_sandbox *sandbox_profile; /* object? */
-	const struct ar_shape_environment_network *network_profile; /* object? */
-	const struct ar_shape_process_limits *process_limits; /* object? */
-	struct ar_str extra_; /* other members: "k":v,... */
-};
-
-struct ar_shape_turn_environment_list {
-	const struct ar_shape_turn_environment *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -4034,6 +4112,7 @@ struct ar_ev_turn_started { /* turn.started */
 	struct ar_str execution_environment_ref; /* ref or null */
 	struct ar_str task_id; /* string? */
 	struct ar_str run_id; /* string? */
+	const struct ar_shape_turn_environment *execution_environment; /* object? */
 };
 
 struct ar_ev_turn_completed { /* turn.completed */
@@ -4649,6 +4728,7 @@ struct ar_ev_process_started { /* process.started */
 	struct ar_str profile; /* string? */
 	struct ar_str handle; /* string? */
 	struct ar_opt_bool has_input; /* bool? */
+	struct ar_str override_reason; /* string? */
 };
 
 struct ar_ev_process_output { /* process.output */
@@ -5955,6 +6035,7 @@ struct ar_cmd_get_execution_environment_out { /* get_execution_environment, resu
 	struct ar_str resource_limits; /* object? */
 	const struct ar_shape_process_recovery *recovery; /* object? */
 	struct ar_opt_int as_of_sequence; /* int? */
+	const struct ar_shape_turn_environment *turn_environment; /* object? */
 };
 
 struct ar_cmd_write_process_stdin_in { /* write_process_stdin, input */
@@ -7152,6 +7233,10 @@ extern const struct ar_struct_desc ar_shape_session_changes_desc;
 extern const struct ar_struct_desc ar_shape_offered_tool_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;
 extern const struct ar_struct_desc ar_shape_turn_options_desc;
+extern const struct ar_struct_desc ar_shape_environment_sandbox_desc;
+extern const struct ar_struct_desc ar_shape_environment_network_desc;
+extern const struct ar_struct_desc ar_shape_environment_limits_desc;
+extern const struct ar_struct_desc ar_shape_turn_environment_desc;
 extern const struct ar_struct_desc ar_shape_turn_outcome_desc;
 extern const struct ar_struct_desc ar_shape_usage_desc;
 extern const struct ar_struct_desc ar_shape_failure_desc;
@@ -7276,11 +7361,12 @@ extern const struct ar_struct_desc ar_shape_file_change_desc;
 extern const struct ar_struct_desc ar_shape_worker_live_desc;
 extern const struct ar_struct_desc ar_shape_quota_row_desc;
 extern const struct ar_struct_desc ar_shape_webhook_record_desc;
+extern const struct ar_struct_desc ar_shape_context_selection_desc;
+extern const struct ar_struct_desc ar_shape_prompt_augmentation_desc;
+extern const struct ar_struct_desc ar_shape_input_routing_desc;
+extern const struct ar_struct_desc ar_shape_input_tool_policy_desc;
 extern const struct ar_struct_desc ar_shape_input_snapshot_desc;
 extern const struct ar_struct_desc ar_shape_read_model_repair_desc;
-extern const struct ar_struct_desc ar_shape_environment_sandbox_desc;
-extern const struct ar_struct_desc ar_shape_environment_network_desc;
-extern const struct ar_struct_desc ar_shape_turn_environment_desc;
 extern const struct ar_struct_desc ar_shape_action_answer_desc;
 
 extern const struct ar_event_desc ar_event_descs[AR_EV_COUNT];

@@ -205,7 +205,8 @@ test('PR-14 who ended it is told: a person, an interruption, the end of the runt
 async function isRecorded({ sessionId }, env) {
 	const [begun] = await facts(w.rt, sessionId, 'turn.started');
 	const kept = JSON.parse((await ok(w.rt, 'read_output', { outputRef: begun.payload.executionEnvironmentRef })).content);
-	for (const name of ['workspaceId', 'cwd', 'shell', 'os', 'arch', 'processLimits']) assert.deepEqual(kept[name], env[name], name);
+	for (const name of ['workspaceId', 'cwd', 'additionalRoots', 'shell', 'os', 'arch']) assert.deepEqual(kept[name], env[name], name);
+	assert.deepEqual(kept.resourceLimits, env.processLimits);
 	assert.deepEqual([kept.sandboxProfile, kept.networkProfile.access], [{ mode: env.sandbox.mode, isAvailable: env.sandbox.inForce.isAvailable }, env.network.access]);
 }
 

@@ -487,7 +487,7 @@ test('OPEN-22 the nine names that the standard has no member for are there', asy
 	const [{ lastOutcome, diagnostics, queue }] = s.threads;
 	const end = (await readLog(w.rt, sessionId)).findLast((f) => TERMINAL.has(f.type) && f.event.threadId === s.threads[0].threadId).event;
 	assert.deepEqual([lastOutcome.turnId, lastOutcome.status], [end.turnId, end.payload.status ?? 'completed']);
-	assert.deepEqual([diagnostics.state, queue.length, s.contextBoundary.state], ['partial', 0, 'none']);
+	assert.deepEqual([diagnostics.state, queue.length, s.contextBoundary.state], ['available', 0, 'none']);
 	const { history } = await get('get_session', { cursor: String(s.historyCursor.before), limit: 1 });
 	assert.equal(history.events[0].sequence, s.asOfSequence, 'the cursor leads to the newest fact');
 	validateSnapshot(s);

@@ -49,7 +49,7 @@ test('RM-03 EV-40 at every moment of a thread its read model is what its facts s
 		const events = (await log(sessionId)).filter((e) => e.sequence <= read.asOfSequence);
 		assert.deepEqual({ status: t.status, activeTurnId: t.activeTurnId }, fold(events, threadId));
 		assert.deepEqual({ threadId: t.threadId, status: t.status, active: t.activeTurnId, pending: t.pendingRequests.length, queued: t.queuedTurns.map((q) => q.turnId),
-			outcome: t.lastOutcome?.status, incidents: t.incidents.length > 0, state: t.diagnostics.state }, { threadId, state: 'partial', ...expected });
+			outcome: t.lastOutcome?.status, incidents: t.incidents.length > 0, state: t.diagnostics.state }, { threadId, state: 'available', ...expected });
 		words.push(t.status);
 	};
 	const at = (more) => ({ active: undefined, pending: 0, queued: [], outcome: undefined, incidents: false, ...more });

@@ -134,9 +134,11 @@ static void answer(struct ar_call *c, const struct ar_session *s, const struct a
 {
 	const struct ar_policy *policy = ar_engine_policy(c->control->engine);
 	enum ar_sandbox_profile profile = ar_profile_of_turn(s, policy, ar_turn_options(turn));
-	struct ar_str workspace = ar_session_folder(s, policy);
+	const struct ar_cmd_get_execution_environment_in *in = c->input;
+	struct ar_str workspace = ar_session_folder_in(s, policy, turn ? turn->thread : in->thread_id);
 	const struct machine machine = machine_of(c, s, policy);
 	const struct ar_shape_sandbox_state own = in_force(&machine, profile);
+	struct ar_shape_turn_environment recorded;
 	bool has_ladder = machine.host && !ar_str_empty(machine.host->ladder);
 	const struct ar_shape_sandbox_standing sandbox = { .mode = own.profile,
 							   .in_force = &own,
@@ -169,6 +171,7 @@ static void answer(struct ar_call *c, const struct ar_session *s, const struct a
 								 .beyond_recovery = by_status(c, s, is_gone),
 								 .open_actions = open_actions(c, s) },
 		.as_of_sequence = AR_OPT_INT((int64_t)s->head),
+		.turn_environment = ar_projection_turn_environment(s, turn, &recorded) ? &recorded : NULL,
 	};
 	struct ar_jw w = ar_jw(&c->reply);
 

@@ -2,6 +2,12 @@
  * what the policy says of it. */
 #include "control_priv.h"
 #include "permission/permission.h"
+#include "subagent/subagents.h"
+
+#define CALLER_RUNTIME "runtime"
+#define CALLER_SUBAGENT "subagent"
+#define POLICY_HOST "host"
+#define POLICY_SESSION "session"
 
 /* The turn that is meant; one that has but its thread when none is named. False: there
  * is no such thread or turn. */
@@ -22,6 +28,33 @@ static bool find_turn(const struct ar_session *s, const struct ar_cmd_get_tool_i
 	return turn != NULL;
 }
 
+/* Who would call them: the model of the thread, or a child agent, which works in a thread of its own.
+ * False: the session has no such child. */
+static bool find_caller(const struct ar_session *s, const struct ar_shape_party *caller, struct ar_turn *turn)
+{
+	if (!caller || !ar_str_is(caller->kind, CALLER_SUBAGENT))
+		return true;
+	for (size_t i = 0; i < s->subagents.count; i++) {
+		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i);
+
+		if (!ar_str_eq(r->subagent_id, caller->id))
+			continue;
+		*turn = (struct ar_turn){ .thread = r->child_thread_id, .options = r->options };
+		return true;
+	}
+	return false;
+}
+
+/* As if set_policy had never changed it; what it points to is the session's own. */
+static struct ar_session without_policy(const struct ar_session *s)
+{
+	struct ar_session bare = *s;
+
+	bare.mode = bare.policy_ref = AR_STR_NONE;
+	bare.rules.count = bare.grants.count = 0;
+	return bare;
+}
+
 static void on_view(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call *c = AR_CONTAINER_OF(v, struct ar_call_work, view)->call;
@@ -29,6 +62,7 @@ static void on_view(struct ar_engine_view *v, const struct ar_session *s, const 
 	const struct ar_cmd_get_tool_inventory_in *in = c->input;
 	struct ar_jw w = ar_jw(&c->reply);
 	struct ar_shape_turn_options options;
+	struct ar_session bare;
 	struct ar_turn turn;
 
 	if (!s) {
@@ -38,6 +72,11 @@ static void on_view(struct ar_engine_view *v, const struct ar_session *s, const 
 	if (!find_turn(s, in, &turn)) {
 		ar_call_refuse(c, AR_ERR_INVALID_SCOPE, "session %.*s has no such thread or turn",
 			       AR_STR_ARG(s->id));
+		return;
+	}
+	if (!find_caller(s, in->caller, &turn)) {
+		ar_call_refuse(c, AR_ERR_INVALID_SCOPE, "session %.*s has no subagent '%.*s'",
+			       AR_STR_ARG(s->id), AR_STR_ARG(ar_str_utf8_prefix(in->caller->id, 64)));
 		return;
 	}
 	policy = ar_engine_policy_of(c->control->engine, s, &c->arena);
@@ -52,7 +91,8 @@ static void on_view(struct ar_engine_view *v, const struct ar_session *s, const 
 		turn.options = &options;
 	ar_jw_open(&w);
 	ar_jw_key(&w, "tools");
-	ar_session_render_tools(s, policy, &turn, &c->arena, &w);
+	bare = ar_str_is(in->policy, POLICY_HOST) ? without_policy(s) : *s;
+	ar_session_render_tools(&bare, policy, &turn, &c->arena, &w);
 	ar_jw_mint(&w, "asOfSequence", (int64_t)s->head);
 	ar_jw_close(&w);
 	ar_call_done(c, 200);
@@ -63,9 +103,18 @@ void ar_query_get_tool_inventory(struct ar_call *c)
 	const struct ar_cmd_get_tool_inventory_in *in = c->input;
 	struct ar_error err = { 0 };
 
-	if (!ar_str_absent(in->policy) || in->caller) {
-		ar_call_refuse(c, AR_ERR_UNAVAILABLE,
-			       "there is one policy for all callers; leave out caller and policy");
+	if (!ar_str_absent(in->policy) && !ar_str_is(in->policy, POLICY_HOST) &&
+	    !ar_str_is(in->policy, POLICY_SESSION)) {
+		ar_call_refuse(c, AR_ERR_INVALID_INPUT,
+			       "there is no policy '%.*s'; send " POLICY_SESSION " or " POLICY_HOST,
+			       AR_STR_ARG(ar_str_utf8_prefix(in->policy, 64)));
+		return;
+	}
+	if (in->caller && !ar_str_is(in->caller->kind, CALLER_RUNTIME) &&
+	    !ar_str_is(in->caller->kind, CALLER_SUBAGENT)) {
+		ar_call_refuse(c, AR_ERR_INVALID_INPUT,
+			       "tools are called by the model of a thread (kind " CALLER_RUNTIME
+			       ") or by a child agent (kind " CALLER_SUBAGENT ", with its id)");
 		return;
 	}
 	if (!ar_str_absent(in->mode) && !ar_mode_find(in->mode)) {

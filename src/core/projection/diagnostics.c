@@ -3,7 +3,10 @@
  * finding is what a fact said. Pure. */
 #include "action/action.h"
 #include "quotas.h"
+#include "task/blocks.h"
 #include "thread.h"
+
+#define STALLED_TASKS 20 /* that are listed */
 
 struct report {
 	struct ar_jw *w;
@@ -73,6 +76,9 @@ static void missed_worker(struct report *r, const struct ar_session *s, const st
 /* It goes on with resume_thread. Only a worker that was lost is called so. */
 static void stands_still(struct report *r, const struct ar_turn *turn)
 {
+	if (turn->is_lost)
+		add_finding(r, &(struct finding){ "stalled_turn", "turnId", turn->id, AR_STR_NONE,
+						  r->thread->reason, r->thread->updated });
 	if (!turn->is_lost || turn->lost_worker.v)
 		return;
 	if (ar_str_is(r->thread->reason, AR_REASON_NO_CANDIDATE))
@@ -102,19 +108,86 @@ static void quota(struct report *r, const struct ar_session *s, const struct ar_
 		add_finding(r, &(struct finding){ "quota", "threadId", r->thread->id, turn->id, word, 0 });
 }
 
+/* What a command of the newest turn came to. */
+static void failed_commands(struct report *r, const struct ar_session *s, const struct ar_turn *turn)
+{
+	for (size_t i = 0; i < s->processes.count; i++) {
+		const struct ar_process_record *p = s->processes.at[i];
+		bool has_exit = p->status == AR_PROCESS_COMPLETED && p->exit_code.set && p->exit_code.v != 0;
+
+		if (!ar_str_eq(p->turn, turn->id))
+			continue;
+		if (has_exit || p->status == AR_PROCESS_FAILED || p->status == AR_PROCESS_UNAVAILABLE)
+			add_finding(r, &(struct finding){ "failed_command", "processId", p->id, turn->id,
+							  p->command, p->ended });
+	}
+}
+
+static bool has_failed_blocker(const struct ar_task *task)
+{
+	struct ar_str held, blocker;
+
+	for (size_t i = 0; i < task->held_by.count; i++) {
+		const struct ar_block *b = ar_block_at(&task->held_by, i);
+
+		if (ar_block_ends(b->from, b->edge, &held, &blocker) &&
+		    ar_str_is(b->edge->status, AR_EDGE_FAILED))
+			return true;
+	}
+	return false;
+}
+
+/* Tasks of the thread that no work under way will move: lost, silent, or behind one that failed. */
+static void stalled_tasks(struct report *r, const struct ar_session *s)
+{
+	size_t shown = 0;
+
+	for (size_t i = s->declared.count; i > 0 && shown < STALLED_TASKS; i--) {
+		const struct ar_task *task = s->declared.at[i - 1];
+
+		if (!ar_str_eq(task->sheet->thread, r->thread->id) || ar_task_is_over(task))
+			continue;
+		if (task->status != AR_TASK_LOST && !task->stale.v && !has_failed_blocker(task))
+			continue;
+		add_finding(r, &(struct finding){ "stalled_task", "taskId", task->id, task->sheet->turn,
+						  task->sheet->reason, task->updated });
+		shown++;
+	}
+}
+
+/* That a summary stands for something is no gap, and a file that nobody wrote is none either. */
+static bool is_gap(const struct ar_shape_omission *o)
+{
+	return !ar_str_starts(o->reason, AR_STR("compacted")) &&
+	       !ar_str_starts(o->reason, AR_STR("not_found"));
+}
+
+/* What the newest request could not carry. */
 static void context_gap(struct report *r)
 {
-	if (r->thread->omitted > 0)
+	const struct ar_shape_context_selection *newest = r->thread->selected;
+
+	for (size_t i = 0; newest && i < newest->omissions.count; i++) {
+		const struct ar_shape_omission *o = &newest->omissions.at[i];
+
+		if (is_gap(o))
+			add_finding(r, &(struct finding){ "context_gap", "ref", o->ref, newest->turn_id,
+							  o->reason, 0 });
+	}
+	if (!newest && r->thread->omitted > 0)
 		add_finding(r,
 			    &(struct finding){ "context_gap", "threadId", r->thread->id, AR_STR_NONE,
 					       AR_STR("older messages are no longer sent to the model"), 0 });
 }
 
-static void warnings(struct report *r)
+/* Of the newest turn, as failed tools are; `incidents` of the thread has those before. */
+static void warnings(struct report *r, const struct ar_turn *newest)
 {
 	for (size_t i = 0; i < r->thread->incidents.count; i++) {
 		const struct ar_incident *incident = r->thread->incidents.at[i];
 
+		if (newest && incident->at < newest->submitted)
+			continue;
 		add_finding(r, &(struct finding){ "warning", "incidentId", incident->id, incident->turn,
 						  incident->message, incident->at });
 	}
@@ -123,21 +196,16 @@ static void warnings(struct report *r)
 /* That nothing is found of a kind says something only where it is looked for. */
 static void kinds(struct ar_jw *w)
 {
-	static const struct {
-		const char *kind;
-		bool is_looked_for;
-	} rows[] = {
-		{ "pending_request", true }, { "interrupt_requested", true }, { "lost_worker", true },
-		{ "no_candidate", true },    { "failed_turn", true },	      { "failed_tool", true },
-		{ "quota", true },	     { "context_gap", true },	      { "warning", true },
-		{ "stalled_turn", false },   { "stalled_task", false },	      { "failed_command", false },
+	static const char *const rows[] = {
+		"pending_request", "interrupt_requested", "lost_worker",  "no_candidate",
+		"failed_turn",	   "failed_tool",	  "quota",	  "context_gap",
+		"warning",	   "stalled_turn",	  "stalled_task", "failed_command",
 	};
 
 	ar_jw_key(w, "kinds");
 	ar_jw_open(w);
 	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++)
-		ar_jw_mstr(w, rows[i].kind,
-			   rows[i].is_looked_for ? AR_STR("available") : AR_STR("unavailable"));
+		ar_jw_mstr(w, rows[i], AR_STR("available"));
 	ar_jw_close(w);
 }
 
@@ -148,7 +216,7 @@ void ar_projection_diagnostics(const struct ar_session *s, const struct ar_threa
 
 	ar_jw_key(w, "diagnostics");
 	ar_jw_open(w);
-	ar_jw_mstr(w, "state", AR_STR("partial"));
+	ar_jw_mstr(w, "state", AR_STR("available"));
 	kinds(w);
 	ar_jw_key(w, "findings");
 	ar_jw_open_array(w);
@@ -157,10 +225,12 @@ void ar_projection_diagnostics(const struct ar_session *s, const struct ar_threa
 		turn_state(&r, newest);
 		missed_worker(&r, s, newest);
 		failed_tools(&r, newest);
+		failed_commands(&r, s, newest);
 		quota(&r, s, newest);
 	}
+	stalled_tasks(&r, s);
 	context_gap(&r);
-	warnings(&r);
+	warnings(&r, newest);
 	ar_jw_close_array(w);
 	ar_jw_close(w);
 }

@@ -4,7 +4,7 @@
 #include "thread.h"
 
 #define ENDED_JOBS 3 /* newest of them that are listed; list_jobs has all */
-#define SHOWN_THREADS 20 /* that work on items of one job; get_job has all */
+#define SHOWN_THREADS 20 /* that work on items of one job, beside their count; get_job has all */
 
 void ar_projection_show_jobs(const struct ar_session *s, struct ar_shown *ret)
 {
@@ -25,6 +25,7 @@ static void write_threads(const struct ar_session *s, const struct ar_job *job, 
 	for (size_t i = 0; i < job->running.count && i < SHOWN_THREADS; i++)
 		ar_jw_str(w, ar_job_thread_of(s, &arena, job, job->running.at[i]));
 	ar_jw_close_array(w);
+	ar_jw_mint(w, "assignedThreadCount", (int64_t)job->running.count);
 	ar_arena_fini(&arena);
 }
 

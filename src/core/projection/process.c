@@ -1,6 +1,6 @@
 /* Processes as read models show them: how far each is, what is kept of it, where it ran. Pure. */
 #include "machine.h"
-#include "thread.h"
+#include "parts/parts.h"
 
 static struct ar_str unless_empty(struct ar_str text)
 {
@@ -33,32 +33,10 @@ struct ar_shape_process_record ar_projection_process(const struct ar_process_rec
 		.outputs = p->outputs,
 		.started_at = p->started,
 		.ended_at = p->ended,
+		.env_ref = p->environment,
+		.resource_limits = p->limits,
+		.override_reason = p->override_reason,
 	};
-}
-
-static const struct ar_process_record *newest(const struct ar_session *s, const struct ar_thread *t)
-{
-	for (size_t i = s->processes.count; i > 0; i--) {
-		const struct ar_process_record *p = s->processes.at[i - 1];
-
-		if (!t || ar_str_eq(p->thread, t->id))
-			return p;
-	}
-	return NULL;
-}
-
-/* The boundary of the newest process of the thread: nothing is called confined that has no such fact. */
-static void sandbox_state(const struct ar_process_record *p, struct ar_jw *w)
-{
-	ar_jw_key(w, "sandboxState");
-	ar_jw_open(w);
-	ar_jw_mstr(w, "state", p ? AR_STR("applied") : AR_STR("unavailable"));
-	if (p) {
-		ar_jw_mstr(w, "profile", p->profile);
-		ar_jw_mstr(w, "sandboxRef", p->sandbox);
-		ar_jw_mint(w, "violations", p->violations);
-	}
-	ar_jw_close(w);
 }
 
 void ar_projection_processes(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w)
@@ -75,31 +53,5 @@ void ar_projection_processes(const struct ar_session *s, const struct ar_thread 
 		}
 	}
 	ar_jw_close_array(w);
-	sandbox_state(newest(s, t), w);
-}
-
-void ar_projection_environment(const struct ar_session *s, struct ar_jw *w)
-{
-	const struct ar_process_record *p = newest(s, NULL);
-
-	ar_jw_key(w, "executionEnvironment");
-	ar_jw_open(w);
-	ar_jw_mstr(w, "state", p ? AR_STR("recorded") : AR_STR("unavailable"));
-	if (p) {
-		ar_jw_mstr(w, "cwd", p->cwd);
-		ar_jw_mstr(w, "sandboxProfile", p->profile);
-		ar_jw_mstr(w, "sandboxRef", p->sandbox);
-		ar_jw_mstr(w, "envRef", s->environment_ref);
-		ar_jw_mraw(w, "resourceLimits", s->limits);
-	}
-	ar_jw_key(w, "activeProcesses");
-	ar_jw_open_array(w);
-	for (size_t i = 0; i < s->processes.count; i++) {
-		const struct ar_process_record *r = s->processes.at[i];
-
-		if (r->status == AR_PROCESS_RUNNING)
-			ar_jw_str(w, r->id);
-	}
-	ar_jw_close_array(w);
-	ar_jw_close(w);
+	ar_projection_sandbox(s, t, w);
 }

@@ -37,6 +37,11 @@ void ar_projection_action(const struct ar_session *s, const struct ar_action *a,
 /* One process: a line of a thread's processes, and of get_execution_environment. */
 struct ar_shape_process_record ar_projection_process(const struct ar_process_record *p);
 
+/* What the calls of a turn (NULL: none) run in, with the variables of its newest process. False: it has not
+ * started, or that is not known any more. */
+bool ar_projection_turn_environment(const struct ar_session *s, const struct ar_turn *turn,
+				    struct ar_shape_turn_environment *ret);
+
 /* A page of the artifacts, newest change first, as an array; returns the sequence of the last one when more
  * follow, else 0. */
 struct ar_artifact_page {

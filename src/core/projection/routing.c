@@ -1,5 +1,6 @@
 /* See routing.h. Pure. */
 #include "routing.h"
+#include "parts/parts.h"
 #include "quotas.h"
 #include "limits/money.h"
 #include "pack/pack.h"
@@ -65,40 +66,98 @@ static void cost_state(const struct ar_session *s, const struct ar_spent *spent,
 	ar_jw_close(w);
 }
 
+/* ---- limits ---- */
+
 /* A limit that was over at the last change is not shown: nothing here knows the time now. */
-static void limit_state(const struct ar_session *s, const struct ar_turn *turn, struct ar_jw *w)
+static bool is_rate_limited(const struct ar_session *s)
 {
-	bool is_limited = false;
-	struct ar_str quota;
+	for (size_t i = 0; i < s->throttles.count; i++) {
+		if (((const struct ar_throttle *)s->throttles.at[i])->until > s->updated)
+			return true;
+	}
+	return false;
+}
 
-	if (turn && !ar_str_absent(turn->outcome))
-		turn = NULL;
-	quota = ar_projection_quota_word(s, turn);
+static void rate_limits(const struct ar_session *s, struct ar_jw *w)
+{
+	ar_jw_key(w, "rateLimits");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < s->throttles.count; i++) {
+		const struct ar_throttle *t = s->throttles.at[i];
 
-	for (size_t i = 0; i < s->throttles.count; i++)
-		is_limited |= ((const struct ar_throttle *)s->throttles.at[i])->until > s->updated;
+		if (t->until <= s->updated)
+			continue;
+		ar_jw_open(w);
+		ar_jw_mstr(w, "model", t->model);
+		ar_jw_mtime(w, "until", t->until);
+		ar_jw_close(w);
+	}
+	ar_jw_close_array(w);
+}
+
+/* Calls wait for the end of others because no more may run at once. */
+static bool is_crowded(const struct ar_turn *turn)
+{
+	bool waits = false, runs = false;
+
+	for (size_t i = 0; turn && turn->crowded.v && i < turn->calls.count; i++) {
+		const struct ar_invocation *call = turn->calls.at[i];
+
+		waits |= call->stage == AR_CALL_ALLOWED;
+		runs |= call->stage == AR_CALL_RUNNING;
+	}
+	return waits && runs;
+}
+
+static bool is_queue_full(const struct ar_thread *t)
+{
+	return t && t->queue_limit.set && (int64_t)t->queue.count >= t->queue_limit.v;
+}
+
+static void queue_limit(const struct ar_thread *t, struct ar_jw *w)
+{
+	ar_jw_key(w, "queue");
+	ar_jw_open(w);
+	ar_jw_mstr(w, "state", is_queue_full(t) ? AR_STR("full") : AR_STR("open"));
+	ar_jw_mint(w, "length", (int64_t)t->queue.count);
+	if (t->queue_limit.set)
+		ar_jw_mint(w, "limit", t->queue_limit.v);
+	ar_jw_close(w);
+}
+
+/* The gravest of all that limit the turn, or nothing. */
+static struct ar_str limit_word(const struct ar_session *s, const struct ar_thread *t,
+				const struct ar_turn *turn)
+{
+	struct ar_str quota = ar_projection_quota_word(s, turn);
+
+	if (is_rate_limited(s))
+		return AR_STR("rate_limited");
+	if (!ar_str_absent(quota))
+		return quota;
+	if (is_queue_full(t))
+		return AR_STR("queue_full");
+	return is_crowded(turn) ? AR_STR("parallel_limited") : AR_STR("ok");
+}
+
+static void limit_state(const struct ar_session *s, const struct ar_turn *routed, struct ar_jw *w)
+{
+	const struct ar_thread *t = routed ? ar_session_thread(s, routed->thread) : NULL;
+	const struct ar_shape_turn_environment *e = ar_projection_environment_of(s, routed);
+	const struct ar_turn *turn = routed && ar_str_absent(routed->outcome) ? routed : NULL;
+
 	ar_jw_key(w, "limitState");
 	ar_jw_open(w);
-	ar_jw_mstr(w, "state",
-		   is_limited		  ? AR_STR("rate_limited")
-		   : ar_str_absent(quota) ? AR_STR("ok")
-					  : quota);
+	ar_jw_mstr(w, "state", limit_word(s, t, turn));
 	ar_projection_quotas(s, turn, w);
-	if (is_limited) {
-		ar_jw_key(w, "rateLimits");
-		ar_jw_open_array(w);
-		for (size_t i = 0; i < s->throttles.count; i++) {
-			const struct ar_throttle *t = s->throttles.at[i];
-
-			if (t->until <= s->updated)
-				continue;
-			ar_jw_open(w);
-			ar_jw_mstr(w, "model", t->model);
-			ar_jw_mtime(w, "until", t->until);
-			ar_jw_close(w);
-		}
-		ar_jw_close_array(w);
-	}
+	if (is_rate_limited(s))
+		rate_limits(s, w);
+	ar_jw_mstr(w, "parallel", is_crowded(turn) ? AR_STR("reached") : AR_STR("ok"));
+	if (t)
+		queue_limit(t, w);
+	if (routed)
+		ar_jw_mbool(w, "singleCandidate", routed->route->count == 1);
+	ar_jw_mstr(w, "accessMode", e && e->sandbox_profile ? e->sandbox_profile->mode : AR_STR("unknown"));
 	ar_jw_close(w);
 }
 

@@ -1,8 +1,8 @@
 /* session_snapshot and the shell that lists show. Pure. */
 #include "describe.h"
 #include "limits/money.h"
+#include "parts/parts.h"
 #include "routing.h"
-#include "thread.h"
 
 static void threads(const struct ar_session *s, const struct ar_shown *shown, struct ar_jw *w)
 {
@@ -127,7 +127,7 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 		   AR_STR("{\"state\":\"available\",\"command\":\"get_tool_inventory\"}"));
 	ar_projection_artifact_summary(s, shown.thread, w);
 	ar_projection_channel_summary(s, w);
-	ar_projection_environment(s, w);
+	ar_projection_session_parts(s, &shown, w);
 	ar_jw_mraw(w, "evidenceRefs", AR_STR("[]"));
 	ar_jw_mint(w, "asOfSequence", (int64_t)s->head);
 	ar_arena_fini(&shown.arena);

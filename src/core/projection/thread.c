@@ -1,8 +1,8 @@
 /* thread_read_model: what is going on in one thread now. Pure. */
 #include "describe.h"
 #include "machine.h"
+#include "parts/parts.h"
 #include "routing.h"
-#include "thread.h"
 
 static void step(const struct ar_step *s, struct ar_jw *w)
 {
@@ -48,7 +48,8 @@ static struct ar_str turn_status(const struct ar_turn *turn)
 	return ar_str_from(ar_machine_state_name(AR_MACHINE_TURN, (int)turn->status));
 }
 
-static void turn(const struct ar_session *s, const struct ar_turn *t, struct ar_jw *w)
+static void turn(const struct ar_session *s, const struct ar_thread *thread, const struct ar_turn *t,
+		 struct ar_jw *w)
 {
 	ar_jw_open(w);
 	ar_jw_mstr(w, "turnId", t->id);
@@ -64,6 +65,7 @@ static void turn(const struct ar_session *s, const struct ar_turn *t, struct ar_
 	ar_jw_mint(w, "restarts", t->restarts);
 	usage(t, w);
 	ar_projection_turn_routing(s, t, w);
+	ar_projection_turn_parts(s, thread, t, w);
 	ar_jw_mtime(w, "submittedAt", t->submitted);
 	ar_jw_mtime(w, "startedAt", t->started);
 	ar_jw_mtime(w, "completedAt", t->ended);
@@ -132,6 +134,7 @@ void ar_projection_boundary(const struct ar_thread *t, struct ar_jw *w)
 		}
 		ar_jw_mtime(w, "at", b->at);
 	}
+	ar_shape_write(w, "selection", &ar_shape_context_selection_desc, t->selected);
 	ar_jw_close(w);
 }
 
@@ -225,7 +228,7 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 		if (shown->removed.v)
 			removed++;
 		else
-			turn(s, shown, w);
+			turn(s, t, shown, w);
 	}
 	ar_jw_close_array(w);
 	ar_jw_key(w, "queuedTurns");
@@ -245,6 +248,7 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_projection_checkpoint_summary(s, t->id, w);
 	ar_projection_thread_subagents(t, among, w);
 	ar_projection_jobs(s, among, w);
+	ar_projection_thread_tasks(s, t, w);
 	not_built(w);
 	history(t, removed, w);
 	ar_jw_key(w, "contextBoundary");

@@ -40,10 +40,8 @@ void ar_projection_permission(const struct ar_session *s, const struct ar_thread
 /* Member `toolCalls`. */
 void ar_projection_tool_calls(const struct ar_thread *t, struct ar_jw *w);
 
-/* process.c: members `processes` and `sandboxState` of one thread, and
- * `executionEnvironment` of the session. */
+/* process.c: members `processes` and `sandboxState` of one thread. */
 void ar_projection_processes(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
-void ar_projection_environment(const struct ar_session *s, struct ar_jw *w);
 
 /* channel.c: members `channels` of a thread (they follow the whole session) and
  * `channelSummary` of the session. */

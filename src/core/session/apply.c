@@ -319,6 +319,7 @@ static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event
 	turn->options = p->options;
 	turn->people = p->submitted_by;
 	turn->report_to = p->report_to;
+	turn->origin.metadata = p->metadata;
 	turn->has_images.v = turn->has_images.set = ar_texts_have(p->input_kinds, AR_STR("image"));
 	turn->submitted = e->time;
 	ar_vec_push(&s->arena, &t->turns, turn);
@@ -334,6 +335,8 @@ static enum ar_status queue_changed(struct ar_session *s, const struct ar_event 
 	if (!t)
 		return ar_apply_unknown(err, e, "thread");
 	t->queue.count = 0;
+	if (p->policy && p->policy->limit.set)
+		t->queue_limit = p->policy->limit;
 	for (size_t i = 0; i < p->order.count; i++) {
 		struct ar_turn *turn = ar_thread_turn(t, p->order.at[i]);
 
@@ -343,6 +346,23 @@ static enum ar_status queue_changed(struct ar_session *s, const struct ar_event 
 		ar_vec_push(&s->arena, &t->queue, turn);
 	}
 	return AR_OK;
+}
+
+static void keep_environment(struct ar_session *s, struct ar_turn *turn, const struct ar_ev_turn_started *p)
+{
+	struct ar_kept_environment *kept;
+
+	if (ar_session_turn_environment(s, p->execution_environment_ref))
+		turn->origin.environment = ar_apply_keep(s, p->execution_environment_ref);
+	if (!p->execution_environment)
+		return;
+	kept = ar_arena_alloc(&s->arena, sizeof(*kept));
+	kept->ref = turn->origin.environment = ar_apply_keep(s, p->execution_environment_ref);
+	kept->of = ar_struct_copy(&ar_shape_turn_environment_desc, p->execution_environment, AR_COPY_TEXT,
+				  &s->arena);
+	ar_vec_push(&s->arena, &s->environments, kept);
+	if (s->environments.count > AR_WINDOW_ENVIRONMENTS)
+		ar_vec_remove(&s->environments, 0);
 }
 
 static enum ar_status turn_started(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
@@ -357,6 +377,8 @@ static enum ar_status turn_started(struct ar_session *s, const struct ar_event *
 			       (unsigned long long)e->sequence);
 	turn->started = e->time;
 	turn->start = AR_OPT_INT((int64_t)e->sequence);
+	keep_environment(s, turn, PAYLOAD(e, turn_started));
+	turn->origin.metadata = AR_STR_NONE; /* it is in the snapshot of its input from here on */
 	if (t->compact_failures.set)
 		t->compact_rested = AR_OPT_INT(t->compact_rested.v + 1);
 	t->active_turn = turn->id;
@@ -496,6 +518,7 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_QUOTA_BLOCKED] = ar_apply_quota_blocked,
 	[AR_EV_LIMIT_CHANGED] = ar_apply_limit_changed,
 	[AR_EV_CONTEXT_RESOLVED] = ar_apply_context_resolved,
+	[AR_EV_TOOL_CATALOG_RESOLVED] = ar_apply_catalog_resolved,
 	[AR_EV_CONTEXT_COMPACTION_STARTED] = ar_apply_compaction_started,
 	[AR_EV_CONTEXT_COMPACTION_COMPLETED] = ar_apply_compaction_completed,
 	[AR_EV_CONTEXT_COMPACTION_FAILED] = ar_apply_compaction_failed,

@@ -29,6 +29,13 @@ struct ar_turn *ar_apply_turn(struct ar_session *s, const struct ar_event *e, st
 
 enum ar_status ar_apply_unknown(struct ar_error *err, const struct ar_event *e, const char *what);
 
+/* Whether the turn started since environments are kept. Of turns before that, and of their calls and
+ * processes, nothing more is kept for readers than was then: the fold of an old log equals its snapshot. */
+static inline bool ar_apply_is_shown(const struct ar_turn *turn)
+{
+	return turn && !ar_str_absent(turn->origin.environment);
+}
+
 /* Moves a state as its machine allows; AR_E_CORRUPT otherwise. */
 enum ar_status ar_apply_move(int64_t *state, enum ar_machine machine, const struct ar_event *e,
 			     struct ar_error *err);
@@ -61,7 +68,7 @@ ar_apply_fn ar_apply_task_created, ar_apply_attempt_started, ar_apply_attempt_en
 	ar_apply_process_started, ar_apply_process_input, ar_apply_process_completed, ar_apply_process_failed,
 	ar_apply_process_terminated, ar_apply_violation, ar_apply_repaired, ar_apply_boundary,
 	ar_apply_channel_connected, ar_apply_channel, ar_apply_output_spilled, ar_apply_artifact_changed,
-	ar_apply_session_updated;
+	ar_apply_session_updated, ar_apply_catalog_resolved;
 ar_apply_fn ar_apply_workspace_created, ar_apply_workspace_updated, ar_apply_workspace_archived,
 	ar_apply_workspace_bound, ar_apply_workspace_inspected, ar_apply_workspace_servers_starting,
 	ar_apply_workspace_servers_started;

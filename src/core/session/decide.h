@@ -132,7 +132,9 @@ struct ar_str ar_decide_roll_back(struct ar_decision *d, const struct ar_thread 
 				  const struct ar_rollback *r); /* the ref of what survives */
 
 /* environment.c: where the calls of a turn would run, as it is when the turn starts; a ref. */
-struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *turn);
+struct ar_str ar_turn_input(struct ar_decision *d, const struct ar_turn *turn);
+struct ar_str ar_turn_environment(struct ar_decision *d, const struct ar_turn *turn,
+				  const struct ar_shape_turn_environment **ret_new);
 
 /* decide_turn.c */
 void ar_turn_emit(struct ar_decision *d, const struct ar_turn *turn, enum ar_event_type type,

@@ -12,10 +12,9 @@
  * Restoring fills a new arena. That makes a snapshot the way to release the memory of a long session: after
  * the engine has stored one it continues with what it restores from it (commit.c, renew()). */
 #include "artifact/artifact.h"
-#include "checkpoint/checkpoints.h"
 #include "channel/snapshot_channel.h"
+#include "checkpoint/checkpoints.h"
 #include "job/snapshot_job.h"
-#include "webhook/webhook.h"
 #include "pack/pack.h"
 #include "process/snapshot_process.h"
 #include "session.h"
@@ -57,6 +56,19 @@ static const struct ar_field_desc hook_fields[] = {
 	INT(ar_hook_chain, tries),
 	OPT_FLAG(ar_hook_chain, has_failed),
 	TIME(ar_hook_chain, started),
+};
+static const struct ar_field_desc hook_run_fields[] = {
+	STR(ar_hook_record, id),     STR(ar_hook_record, handler),  STR(ar_hook_record, subject),
+	STR(ar_hook_record, status), STR(ar_hook_record, decision), STR(ar_hook_record, category),
+	INT(ar_hook_record, point),  TIME(ar_hook_record, started), TIME(ar_hook_record, ended),
+};
+static const struct ar_field_desc origin_fields[] = {
+	STR(ar_turn_origin, environment),
+	RAW(ar_turn_origin, metadata),
+};
+static const struct ar_field_desc environment_fields[] = {
+	STR(ar_kept_environment, ref),
+	OBJECT(ar_kept_environment, of, turn_environment),
 };
 static const struct ar_field_desc turn_fields[] = {
 	STR(ar_turn, id),
@@ -202,6 +214,11 @@ static const struct ar_field_desc thread_fields[] = {
 	TIME(ar_thread, created),
 	TIME(ar_thread, updated),
 	TIME(ar_thread, last_ended),
+	OPT(ar_thread, queue_limit),
+	OPT(ar_thread, violations),
+	TEXTS(ar_thread, violation_refs),
+	OBJECT(ar_thread, selected, context_selection),
+	STR(ar_thread, catalog_ref),
 };
 static const struct ar_field_desc action_fields[] = {
 	STR(ar_action, id),
@@ -266,14 +283,6 @@ static const struct ar_field_desc output_fields[] = {
 	STR(ar_stored_output, process),
 	INT(ar_stored_output, size),
 	TIME(ar_stored_output, at),
-};
-static const struct ar_field_desc webhook_fields[] = {
-	STR(ar_webhook, name),
-	STR(ar_webhook, cursor),
-	INT(ar_webhook, failure_count),
-};
-static const struct ar_field_desc webhook_failure_fields[] = {
-	OBJECT(ar_webhook_failure, record, webhook_failure),
 };
 static const struct ar_field_desc artifact_fields[] = {
 	OBJECT(ar_artifact, record, artifact_record),
@@ -394,6 +403,9 @@ struct part {
 static const struct kind context = KIND(ar_context_entry, context_fields);
 static const struct kind step = KIND(ar_step, step_fields);
 static const struct kind hook = KIND(ar_hook_chain, hook_fields);
+static const struct kind hook_run = KIND(ar_hook_record, hook_run_fields);
+static const struct kind origin = KIND(ar_turn_origin, origin_fields);
+static const struct kind environment = KIND(ar_kept_environment, environment_fields);
 static const struct kind run = KIND(ar_run, run_fields);
 static const struct kind edge = KIND(ar_edge, edge_fields);
 static const struct kind sheet = KIND(ar_sheet, sheet_fields);
@@ -424,10 +436,11 @@ static const struct part task_parts[] = {
 static const struct kind task = KIND_WITH_PARTS(ar_task, task);
 
 static const struct part turn_parts[] = {
-	PART(ar_turn, steps, LIST, &step),     PART(ar_turn, steers, LIST, &context),
-	PART(ar_turn, calls, LIST, &call),     PART(ar_turn, spent, INSIDE, &spent),
-	PART(ar_turn, route, POINTED, &route), PART(ar_turn, hooks, LIST, &hook),
-	PART(ar_turn, task, POINTED, &task),
+	PART(ar_turn, steps, LIST, &step),	PART(ar_turn, steers, LIST, &context),
+	PART(ar_turn, calls, LIST, &call),	PART(ar_turn, spent, INSIDE, &spent),
+	PART(ar_turn, route, POINTED, &route),	PART(ar_turn, hooks, LIST, &hook),
+	PART(ar_turn, task, POINTED, &task),	PART(ar_turn, hook_runs, FILLED_LIST, &hook_run),
+	PART(ar_turn, origin, INSIDE, &origin),
 };
 static const struct kind turn = KIND_WITH_PARTS(ar_turn, turn);
 
@@ -470,6 +483,7 @@ static const struct part session_parts[] = {
 	PART(ar_session, artifacts, FILLED_LIST, &artifact),
 	PART(ar_session, versions, FILLED_LIST, &artifact),
 	PART(ar_session, subagents, FILLED_LIST, &subagent),
+	PART(ar_session, environments, FILLED_LIST, &environment),
 };
 static const struct kind session = KIND_WITH_PARTS(ar_session, session);
 

@@ -86,6 +86,18 @@ struct ar_run *ar_task_open_run(const struct ar_task *task)
 	return run && run->ended == 0 ? run : NULL;
 }
 
+const struct ar_shape_turn_environment *ar_session_turn_environment(const struct ar_session *s,
+								    struct ar_str ref)
+{
+	for (size_t i = s->environments.count; i > 0 && !ar_str_absent(ref); i--) {
+		const struct ar_kept_environment *kept = s->environments.at[i - 1];
+
+		if (ar_str_eq(kept->ref, ref))
+			return kept->of;
+	}
+	return NULL;
+}
+
 struct ar_turn *ar_thread_active(const struct ar_thread *t)
 {
 	return ar_str_absent(t->active_turn) ? NULL : ar_thread_turn(t, t->active_turn);

@@ -22,6 +22,9 @@
 #define AR_WINDOW_BOUNDARIES 10 /* newest compactions kept per thread, for rollback and branches */
 #define AR_WINDOW_ROUTES 3 /* newest turns per thread whose routing facts are kept whole */
 #define AR_THROTTLES_MAX 32 /* models that are passed over for now */
+#define AR_WINDOW_ENVIRONMENTS 8 /* newest kept per session, of all that turns started in */
+#define AR_WINDOW_HOOK_RUNS 20 /* newest kept per turn */
+#define AR_WINDOW_VIOLATIONS 10 /* newest kept per thread */
 #define AR_WINDOW_ARTIFACTS 512 /* newest kept per session */
 #define AR_WINDOW_VERSIONS 256 /* newest replaced versions of artifacts kept per session */
 #define AR_WINDOW_CHECKPOINTS 1024 /* newest kept per session, whatever facts said of others */
@@ -105,6 +108,17 @@ struct ar_thread {
 	struct ar_vec judged; /* struct ar_judged (permission/), newest last */
 	struct ar_vec outputs; /* struct ar_stored_output, newest last */
 	struct ar_pack *pack; /* that its content is in (pack/): this is a stub; NULL: it is none */
+	struct ar_opt_int queue_limit; /* most turns that may wait, as its queue was told last */
+	struct ar_opt_int violations; /* of its sandboxes, in all; absent: none */
+	struct ar_texts violation_refs; /* of the newest */
+	const struct ar_shape_context_selection *selected; /* by its newest request; NULL: none yet */
+	struct ar_str catalog_ref; /* tools of its newest turn that had any; content by ref */
+};
+
+/* An environment that turns started in. */
+struct ar_kept_environment {
+	struct ar_str ref;
+	const struct ar_shape_turn_environment *of;
 };
 
 /* Last number handed out per kind of id. */
@@ -185,6 +199,7 @@ struct ar_session {
 	struct ar_texts pinned; /* ids of threads, in the order of update_session */
 	struct ar_opt_bool archived; /* lists leave it out */
 	struct ar_vec packs; /* struct ar_pack (pack/): closed children that nobody looked at */
+	struct ar_vec environments; /* struct ar_kept_environment, newest last */
 };
 
 /* ---- reading ---- */
@@ -203,6 +218,9 @@ struct ar_run *ar_task_open_run(const struct ar_task *task); /* the newest, whil
 struct ar_turn *ar_thread_active(const struct ar_thread *t); /* NULL when none runs */
 /* A turn, a process or a question of it is open. */
 bool ar_thread_is_at_work(const struct ar_session *s, const struct ar_thread *t);
+/* What turns with this ref started in; NULL: it is not kept any more, or from before it was. */
+const struct ar_shape_turn_environment *ar_session_turn_environment(const struct ar_session *s,
+								    struct ar_str ref);
 struct ar_step *ar_turn_step(const struct ar_turn *t, struct ar_str id);
 struct ar_step *ar_turn_last_step(const struct ar_turn *t); /* the newest model step; NULL: none was asked */
 struct ar_invocation *ar_turn_call(const struct ar_turn *t, struct ar_str id);

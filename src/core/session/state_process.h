@@ -47,6 +47,8 @@ struct ar_process_record {
 	bool is_background; /* its call has ended before it */
 	ar_usec started, ended;
 	struct ar_vec written; /* struct ar_process_input: the newest, which may have to be sent again */
+	struct ar_str environment, limits; /* of its boundary: content by ref; JSON object, while it runs */
+	struct ar_str override_reason; /* why it runs in another folder than its turn; absent: it does not */
 };
 
 #endif

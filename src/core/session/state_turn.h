@@ -179,6 +179,16 @@ struct ar_hook_chain {
 	ar_usec started;
 };
 
+/* One run of a handler, as readers see it later. */
+struct ar_hook_record {
+	struct ar_str id; /* eventId of its hook.started */
+	struct ar_str handler, subject; /* the call or the step that it was about; absent: the turn */
+	struct ar_str status; /* running, completed, failed */
+	struct ar_str decision, category; /* of its end */
+	int64_t point; /* enum ar_hook_point */
+	ar_usec started, ended;
+};
+
 /* How far the checkpoints of a turn are: that at its start, then that at its end. Before the first call that
  * may change files there is none. */
 enum ar_turn_checkpoint {
@@ -189,6 +199,12 @@ enum ar_turn_checkpoint {
 	AR_TURN_CHECKPOINT_ENDING, /* the turn waits for that at its end, or has ended without */
 	AR_TURN_CHECKPOINT_ENDED, /* that at its end was made, or could not be */
 	AR_TURN_CHECKPOINT_END_LOST, /* with its process: made again before the turn completes */
+};
+
+/* What a turn comes with. */
+struct ar_turn_origin {
+	struct ar_str environment; /* ref of what it started in; see ar_session_turn_environment() */
+	struct ar_str metadata; /* JSON of its caller, until it starts */
 };
 
 struct ar_turn {
@@ -237,6 +253,8 @@ struct ar_turn {
 	struct ar_vec
 		calls; /* struct ar_invocation: those of the newest answer, and the newest before them */
 	struct ar_vec hooks; /* struct ar_hook_chain: about the turn, and about its newest step */
+	struct ar_vec hook_runs; /* struct ar_hook_record: the newest, oldest first */
+	struct ar_turn_origin origin;
 };
 
 #endif

@@ -1554,6 +1554,8 @@ export interface QueuePolicy {
   busy?: string;
   /** Which is next: fifo. */
   order?: string;
+  /** Most turns that may wait. */
+  limit?: number;
   [extra: string]: unknown;
 }
 
@@ -1606,6 +1608,25 @@ export interface Omission {
   [extra: string]: unknown;
 }
 
+/** What the newest request of a thread was made of, as its context.resolved says. */
+export interface ContextSelection {
+  /** Turn of the request. */
+  turnId?: string;
+  /** Refs of workspace content. */
+  workspaceRefs?: string[];
+  /** Refs of instructions. */
+  instructionRefs?: string[];
+  /** Facts of the policy that were included. */
+  policyFacts?: PolicyFact[];
+  /** Each left out, with the reason. */
+  omissions?: Omission[];
+  /** What deserves notice. */
+  warnings?: string[];
+  /** Size in tokens, estimated. */
+  tokenEstimate?: number;
+  [extra: string]: unknown;
+}
+
 /** What a compaction kept as it was. */
 export interface Preserved {
   /** Questions that are open. */
@@ -1641,6 +1662,41 @@ export interface OpenQuestion {
   [extra: string]: unknown;
 }
 
+/** What is put before the conversation of a turn. */
+export interface PromptAugmentation {
+  /** Version of the standard system prompt, or host for one of the settings; absent for none. */
+  systemPrompt?: string;
+  /** File of the instructions of the workspace; absent for none. */
+  instructionsFile?: string;
+  /** Skills that the workspace brings. */
+  skills?: number;
+  [extra: string]: unknown;
+}
+
+/** What a turn asks of the choice of its model. */
+export interface InputRouting {
+  /** Model that it names. */
+  model?: string;
+  /** Whether another model may answer when the chosen one cannot. */
+  fallback?: boolean;
+  /** Models of the settings. */
+  models?: number;
+  [extra: string]: unknown;
+}
+
+/** What decides about the tool calls of a turn. */
+export interface InputToolPolicy {
+  /** Permission mode. */
+  mode?: string;
+  /** Policy of the session; absent when that of the host holds alone. */
+  policyRef?: string;
+  /** Rules of the session. */
+  rules?: number;
+  /** Whether the turn names its tools itself. */
+  offered?: boolean;
+  [extra: string]: unknown;
+}
+
 /** Content behind inputSnapshotRef: what a turn starts with. */
 export interface InputSnapshot {
   /** The message. */
@@ -1649,6 +1705,18 @@ export interface InputSnapshot {
   workspaceId?: string;
   /** Options of the turn. */
   options?: TurnOptions;
+  /** What is put before the conversation. */
+  promptAugmentation?: PromptAugmentation;
+  /** Choice of its model. */
+  routing?: InputRouting;
+  /** What decides about its tool calls. */
+  toolPolicy?: InputToolPolicy;
+  /** Profile that its calls run in. */
+  sandboxProfile?: string;
+  /** Whether the answer has to fit a schema, which is among the options. */
+  hasOutputSchema?: boolean;
+  /** What the caller noted with it. */
+  metadata?: Record<string, unknown>;
   [extra: string]: unknown;
 }
 
@@ -2231,9 +2299,9 @@ export interface ProcessLimits {
 /** Sandbox of a turn, when it starts. */
 export interface EnvironmentSandbox {
   /** Its profile. */
-  mode: string;
+  mode?: string;
   /** Whether it can be enforced here. */
-  isAvailable: boolean;
+  isAvailable?: boolean;
   /** Why not. */
   reason?: string;
   [extra: string]: unknown;
@@ -2242,7 +2310,18 @@ export interface EnvironmentSandbox {
 /** Network of a turn, when it starts. */
 export interface EnvironmentNetwork {
   /** restricted, rules or enabled. */
-  access: string;
+  access?: string;
+  [extra: string]: unknown;
+}
+
+/** Limits of the processes of a turn, when it starts. */
+export interface EnvironmentLimits {
+  /** Time of a tool call. */
+  timeoutMs?: number;
+  /** Bytes of a stream that are stored. */
+  outputBytesPerStream?: number;
+  /** Pause before a process is killed. */
+  graceMs?: number;
   [extra: string]: unknown;
 }
 
@@ -2252,18 +2331,24 @@ export interface TurnEnvironment {
   workspaceId?: string;
   /** Its folder. */
   cwd?: string;
+  /** Further folders that may be read. */
+  additionalRoots?: string[];
   /** Shell of the host. */
   shell?: string;
   /** System of the host. */
   os?: string;
   /** Machine of the host. */
   arch?: string;
+  /** Variables of the newest process of the turn; absent when none ran. */
+  envRef?: string;
   /** Sandbox. */
   sandboxProfile?: EnvironmentSandbox;
   /** Network. */
   networkProfile?: EnvironmentNetwork;
   /** Limits of processes. */
-  processLimits?: ProcessLimits;
+  resourceLimits?: EnvironmentLimits;
+  /** Mode that decides about tool calls that no rule matches. */
+  permissionMode?: string;
   [extra: string]: unknown;
 }
 
@@ -2328,6 +2413,12 @@ export interface ProcessRecord {
   startedAt?: string;
   /** When it ended. */
   endedAt?: string;
+  /** Its variables. */
+  envRef?: string;
+  /** Its limits, while it runs. */
+  resourceLimits?: Record<string, unknown>;
+  /** Why it runs in another folder than its turn. */
+  overrideReason?: string;
   [extra: string]: unknown;
 }
 

@@ -1,9 +1,10 @@
-/* Channels in a snapshot: the tables of their members, for snapshot.c alone. */
-#ifndef AR_SESSION_CHANNEL_SNAPSHOT_H
-#define AR_SESSION_CHANNEL_SNAPSHOT_H
+/* Rows of channels and webhooks in the tables of snapshot.c, which alone includes this. */
+#ifndef AR_SESSION_SNAPSHOT_CHANNEL_H
+#define AR_SESSION_SNAPSHOT_CHANNEL_H
 
 #include "channel/channel.h"
 #include "history/snapshot_fields.h"
+#include "webhook/webhook.h"
 
 static const struct ar_field_desc channel_fields[] = {
 	STR(ar_channel, id),
@@ -22,6 +23,14 @@ static const struct ar_field_desc channel_fields[] = {
 };
 static const struct ar_field_desc bridged_fields[] = {
 	STR(ar_bridged, action),
+};
+static const struct ar_field_desc webhook_fields[] = {
+	STR(ar_webhook, name),
+	STR(ar_webhook, cursor),
+	INT(ar_webhook, failure_count),
+};
+static const struct ar_field_desc webhook_failure_fields[] = {
+	OBJECT(ar_webhook_failure, record, webhook_failure),
 };
 
 #endif

@@ -31,12 +31,36 @@ static void close_compaction(struct ar_turn *turn)
 
 enum ar_status ar_apply_context_resolved(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
+	const struct ar_ev_context_resolved *p = PAYLOAD(e, context_resolved);
 	struct ar_thread *t;
 	struct ar_turn *turn = ar_apply_turn(s, e, &t);
 
 	if (!turn)
 		return ar_apply_unknown(err, e, "turn");
-	turn->resolved = ar_context_digest(&s->arena, s->session_key, PAYLOAD(e, context_resolved));
+	turn->resolved = ar_context_digest(&s->arena, s->session_key, p);
+	if (!ar_apply_is_shown(turn))
+		return AR_OK;
+	t->selected = ar_struct_copy(&ar_shape_context_selection_desc,
+				     &(struct ar_shape_context_selection){
+					     .turn_id = turn->id,
+					     .workspace_refs = p->workspace_refs,
+					     .instruction_refs = p->instruction_refs,
+					     .policy_facts = p->policy_facts,
+					     .omissions = p->omissions,
+					     .warnings = p->warnings,
+					     .token_estimate = p->token_estimate,
+				     },
+				     AR_COPY_TEXT, &s->arena);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_catalog_resolved(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_thread *t;
+
+	(void)err;
+	if (ar_apply_is_shown(ar_apply_turn(s, e, &t)))
+		t->catalog_ref = ar_apply_keep(s, PAYLOAD(e, tool_catalog_resolved)->catalog_ref);
 	return AR_OK;
 }
 

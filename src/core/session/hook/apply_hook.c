@@ -24,6 +24,41 @@ static struct ar_hook_chain *add_chain(struct ar_session *s, struct ar_turn *tur
 	return chain;
 }
 
+static void add_run(struct ar_session *s, const struct ar_event *e, struct ar_turn *turn,
+		    const struct ar_hook_chain *chain)
+{
+	struct ar_hook_record *run = ar_arena_alloc(&s->arena, sizeof(*run));
+
+	if (!ar_apply_is_shown(turn))
+		return;
+	*run = (struct ar_hook_record){ .id = chain->run,
+					.handler = chain->handler,
+					.subject = chain->subject,
+					.status = AR_STR("running"),
+					.point = chain->point,
+					.started = e->time };
+	ar_vec_push(&s->arena, &turn->hook_runs, run);
+	if (turn->hook_runs.count > AR_WINDOW_HOOK_RUNS)
+		ar_vec_remove(&turn->hook_runs, 0);
+}
+
+/* The run that the fact ends, if it is among those that are kept. */
+static void end_run(struct ar_session *s, const struct ar_event *e, const struct ar_turn *turn,
+		    const struct ar_hook_record *as)
+{
+	for (size_t i = turn->hook_runs.count; i > 0; i--) {
+		struct ar_hook_record *run = turn->hook_runs.at[i - 1];
+
+		if (!ar_str_eq(run->id, as->id))
+			continue;
+		run->status = as->status;
+		run->decision = as->decision;
+		run->category = ar_apply_keep(s, as->category);
+		run->ended = e->time;
+		return;
+	}
+}
+
 enum ar_status ar_apply_hook_started(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_hook_started *p = PAYLOAD(e, hook_started);
@@ -42,6 +77,7 @@ enum ar_status ar_apply_hook_started(struct ar_session *s, const struct ar_event
 	chain->handler = ar_apply_keep(s, p->handler_ref);
 	chain->tries++;
 	chain->started = e->time;
+	add_run(s, e, turn, chain);
 	return AR_OK;
 }
 
@@ -195,6 +231,10 @@ enum ar_status ar_apply_hook_completed(struct ar_session *s, const struct ar_eve
 	if (find_ending(s, e, p->hook_run_ref, &end, err) != AR_OK)
 		return AR_E_CORRUPT;
 	close_run(s, end.chain);
+	end_run(s, e, end.turn,
+		&(struct ar_hook_record){ .id = p->hook_run_ref,
+					  .status = AR_STR("completed"),
+					  .decision = ar_apply_word(e, "decision", p->decision) });
 	judge(s, end.chain, p->decision, p->reason);
 	end.chain->run = AR_STR_NONE;
 	if (!ar_str_absent(p->updated_input_ref))
@@ -230,6 +270,9 @@ enum ar_status ar_apply_hook_failed(struct ar_session *s, const struct ar_event 
 
 	if (find_ending(s, e, p->hook_run_ref, &end, err) != AR_OK)
 		return AR_E_CORRUPT;
+	end_run(s, e, end.turn,
+		&(struct ar_hook_record){
+			.id = p->hook_run_ref, .status = AR_STR("failed"), .category = p->error_category });
 	if (is_done)
 		close_run(s, end.chain);
 	if (is_done && p->fail_mode == AR_HOOK_FAILED_FAIL_MODE_FAIL_CLOSED) {

@@ -2,6 +2,7 @@
  * number. Pure; see apply.c. */
 #include "apply.h"
 #include "process/record.h"
+#include "task/words.h"
 
 static struct ar_process_record *find_process(struct ar_session *s, const struct ar_event *e)
 {
@@ -32,6 +33,7 @@ enum ar_status ar_apply_process_started(struct ar_session *s, const struct ar_ev
 {
 	const struct ar_ev_process_started *p = PAYLOAD(e, process_started);
 	struct ar_process_record *r = ar_arena_alloc(&s->arena, sizeof(*r));
+	struct ar_thread *t;
 
 	if (find_process(s, e))
 		return ar_fail(err, AR_E_CORRUPT, "fact %llu starts a process that exists",
@@ -50,7 +52,14 @@ enum ar_status ar_apply_process_started(struct ar_session *s, const struct ar_ev
 					 .tty = p->tty,
 					 .has_input = p->has_input.v,
 					 .sequence = (int64_t)e->sequence,
+					 .override_reason = ar_apply_keep(s, p->override_reason),
 					 .started = e->time };
+	if (ar_apply_is_shown(ar_apply_turn(s, e, &t))) { /* the fact of its boundary comes before this one */
+		r->output_ref = ar_arena_fmt(&s->arena, "%.*s.%s", AR_STR_ARG(r->id),
+					     r->tty ? "pty" : "stdout"); /* as read_output reads it now */
+		r->environment = s->environment_ref;
+		r->limits = s->limits;
+	}
 	ar_vec_push(&s->arena, &s->processes, r);
 	ar_apply_count(&s->counters.process.v, r->id);
 	s->counters.process.set = true;
@@ -85,13 +94,20 @@ static void saw(struct ar_process_record *r, int64_t seq)
 /* One that a call without a process of its own came to is nobody's here. */
 enum ar_status ar_apply_violation(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
+	const struct ar_ev_sandbox_violation *p = PAYLOAD(e, sandbox_violation);
 	struct ar_process_record *r = find_process(s, e);
+	struct ar_thread *t;
 
 	(void)err;
+	if (ar_apply_is_shown(ar_apply_turn(s, e, &t))) {
+		t->violations = AR_OPT_INT(t->violations.v + 1);
+		t->violation_refs = ar_texts_joined(&s->arena, t->violation_refs, AR_TEXTS(p->violation_ref),
+						    AR_WINDOW_VIOLATIONS);
+	}
 	if (!r)
 		return AR_OK;
 	r->violations++;
-	saw(r, PAYLOAD(e, sandbox_violation)->record_seq.v);
+	saw(r, p->record_seq.v);
 	return AR_OK;
 }
 
@@ -131,6 +147,7 @@ static enum ar_status ended(struct ar_session *s, const struct ar_event *e,
 	keep_ending(r, end);
 	r->ended = e->time;
 	r->written.count = 0;
+	r->limits = AR_STR_NONE;
 	if (ar_apply_move(&r->status, AR_MACHINE_PROCESS, e, err) != AR_OK)
 		return AR_E_CORRUPT;
 	drop_old(s);

@@ -26,6 +26,21 @@ struct ar_ids ar_ids_process(struct ar_decision *d, const struct ar_process_reco
 
 /* ---- it stands at its barrier ---- */
 
+/* Why it does not run where its turn does; absent: it does. A host that has no folder of its own for the
+ * turn decides alone. */
+static struct ar_str other_folder(struct ar_decision *d, const struct ar_process_launched *p)
+{
+	struct ar_invocation *call;
+	struct ar_thread *t;
+	const struct ar_turn *turn = ar_session_call(d->session, p->call, &call, &t);
+	const struct ar_shape_turn_environment *in =
+		turn ? ar_session_turn_environment(d->session, turn->origin.environment) : NULL;
+
+	if (!in || ar_str_empty(in->cwd) || ar_str_eq(in->cwd, p->ready.cwd))
+		return AR_STR_NONE;
+	return ar_process_text(p->justification, 1024, AR_STR("the tool call names this folder"));
+}
+
 static void say_started(struct ar_decision *d, const struct ar_ids *ids, const struct ar_invocation *call,
 			const struct ar_process_launched *p, struct ar_str sandbox)
 {
@@ -46,7 +61,8 @@ static void say_started(struct ar_decision *d, const struct ar_ids *ids, const s
 			       .justification = ar_process_text(p->justification, 4096, AR_STR("")),
 			       .profile = ar_str_from(ar_sandbox_name((enum ar_sandbox_profile)p->profile)),
 			       .handle = p->ready.handle,
-			       .has_input = AR_OPT_BOOL(p->has_input) });
+			       .has_input = AR_OPT_BOOL(p->has_input),
+			       .override_reason = other_folder(d, p) });
 }
 
 static void let_go(struct ar_decision *d, struct ar_str call, struct ar_str process)

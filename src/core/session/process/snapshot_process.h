@@ -35,6 +35,9 @@ static const struct ar_field_desc process_fields[] = {
 	STR(ar_process_record, by),
 	INT(ar_process_record, sequence),
 	INT(ar_process_record, output_bytes),
+	STR(ar_process_record, environment),
+	RAW(ar_process_record, limits),
+	STR(ar_process_record, override_reason),
 };
 static const struct ar_field_desc process_input_fields[] = {
 	INT(ar_process_input, number),

@@ -145,8 +145,11 @@ void ar_decide_queue_changed(struct ar_decision *d, const struct ar_thread *t, i
 			       .queued_turn_id = turn->id,
 			       .order = ar_decide_turn_ids(d, order),
 			       .source = ar_str_absent(turn->source) ? AR_STR("runtime") : turn->source,
-			       .policy = &(struct ar_shape_queue_policy){ .busy = AR_STR("queue"),
-									  .order = AR_STR("fifo") },
+			       .policy =
+				       &(struct ar_shape_queue_policy){
+					       .busy = AR_STR("queue"),
+					       .order = AR_STR("fifo"),
+					       .limit = AR_OPT_INT(d->input->policy->queue_max) },
 			       .resume_state = AR_STR("automatic"),
 		       });
 }
@@ -169,16 +172,6 @@ void ar_decide_next(struct ar_decision *d, struct ar_thread *t)
 }
 
 /* ---- starting ---- */
-
-/* What a turn runs with, so that it can be explained and repeated. */
-static struct ar_str input_snapshot(struct ar_decision *d, const struct ar_turn *turn)
-{
-	const struct ar_shape_input_snapshot snapshot = { .input_ref = turn->input_ref,
-							  .workspace_id = d->session->workspace,
-							  .options = ar_turn_options(turn) };
-
-	return ar_decide_content(d, ar_decide_shape(d, &ar_shape_input_snapshot_desc, &snapshot));
-}
 
 void ar_decide_attempt(struct ar_decision *d, struct ar_turn *turn, int trigger)
 {
@@ -203,13 +196,15 @@ void ar_decide_attempt(struct ar_decision *d, struct ar_turn *turn, int trigger)
 
 void ar_decide_start(struct ar_decision *d, struct ar_turn *turn)
 {
-	struct ar_str environment = ar_turn_environment(d, turn);
+	const struct ar_shape_turn_environment *in;
+	struct ar_str environment = ar_turn_environment(d, turn, &in);
 
 	ar_turn_emit(d, turn, AR_EV_TURN_STARTED,
 		     &(struct ar_ev_turn_started){ .started_at = d->input->now,
-						   .input_snapshot_ref = input_snapshot(d, turn),
+						   .input_snapshot_ref = ar_turn_input(d, turn),
 						   .execution_environment_ref = environment,
-						   .task_id = turn->task->id });
+						   .task_id = turn->task->id,
+						   .execution_environment = in });
 	ar_decide_attempt(d, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_START);
 	ar_turn_emit(d, turn, AR_EV_TASK_STARTED,
 		     &(struct ar_ev_task_started){
