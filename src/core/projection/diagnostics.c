@@ -102,7 +102,8 @@ static void turn_state(struct report *r, const struct ar_turn *turn)
 
 static void quota(struct report *r, const struct ar_session *s, const struct ar_turn *turn)
 {
-	struct ar_str word = ar_projection_quota_word(s, turn);
+	bool is_open = ar_str_absent(turn->outcome); /* what an ended one used up holds nothing up */
+	struct ar_str word = ar_projection_quota_word(s, is_open ? turn : NULL);
 
 	if (!ar_str_absent(word))
 		add_finding(r, &(struct finding){ "quota", "threadId", r->thread->id, turn->id, word, 0 });
