@@ -5954,7 +5954,7 @@ static const struct ar_field_desc ar_cmd_write_process_stdin_out_fields[] = {
 	{ "bytesWritten", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_write_process_stdin_out, bytes_written), NULL, { 0, false },
 	  "Bytes it took.", NULL },
 	{ "outputWindow", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_write_process_stdin_out, output_window), NULL, { 0, false },
-	  "Latest output.", NULL },
+	  "Where the answer will be: outputRef, and the offset it had before the write.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_terminate_process_in_fields[] = {

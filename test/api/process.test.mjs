@@ -7,7 +7,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rm
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { follow, newFolder, ok, refused, submit, waitFor, world } from '../lib/runtime.mjs';
+import { call, follow, newFolder, ok, refused, submit, waitFor, world } from '../lib/runtime.mjs';
 import { ended, facts, seen } from '../lib/gate.mjs';
 
 const OWNER = 1000; // a workspace of root's is not given to a sandbox
@@ -153,6 +153,50 @@ test('PR-11 PR-05 what is typed is on record before it is written, once per key,
 	await refused(w.rt, 'exited', 'write_process_stdin', { processId, input: 'x' });
 	await refused(w.rt, 'process_not_found', 'write_process_stdin', { processId: '4711', input: 'x' });
 	await refused(w.rt, 'process_not_found', 'terminate_process', { processId: `${processId}9`, reason: 'no such' });
+});
+
+test('CP-42 writes are answered with where the answer will be; a closed input and one that nobody reads are refused, each with its own code', async () => {
+	const turn = await run({ command: 'cat; sleep 60', background: true });
+	const { processId } = await startOf(turn);
+	await ended(w.rt, turn.sessionId, turn.turnId);
+	let offset = 0;
+	for (const input of ['one\n', 'and two\n']) {
+		const { bytesWritten, outputWindow } = await ok(w.rt, 'write_process_stdin', { processId, input });
+		assert.deepEqual([bytesWritten, outputWindow], [input.length, { outputRef: `${processId}.stdout`, offset }]);
+		await waitFor(async () => (await ok(w.rt, 'read_output', { ...outputWindow, length: 100 })).content === input, 'its echo');
+		offset += input.length;
+	}
+	await ok(w.rt, 'write_process_stdin', { processId, input: '', eof: true });
+	await refused(w.rt, 'stdin_closed', 'write_process_stdin', { processId, input: 'x' });
+
+	const deaf = await run({ command: 'sleep 60', background: true });
+	const other = (await startOf(deaf)).processId;
+	await waitFor(async () => (await call(w.rt, 'write_process_stdin', { processId: other, input: 'x' })).status < 300, 'the first that it takes');
+	const full = async () => {
+		for (let i = 0; i < 40; i++) {
+			const { status, body } = await call(w.rt, 'write_process_stdin', { processId: other, input: 'x'.repeat(60000) });
+			if (status >= 400) return body.error.code;
+		}
+		return 'never';
+	};
+	assert.equal(await full(), 'backpressure');
+	for (const id of [processId, other]) await ok(w.rt, 'terminate_process', { processId: id, reason: 'enough' });
+	for (const { sessionId } of [turn, deaf]) await seen(w.rt, sessionId, 'process.terminated');
+});
+
+test('CP-43 terminate_process ends the whole tree, takes only ids of the runtime, and does nothing to one that has ended', async () => {
+	const mark = `sleep 97.${process.pid}`;
+	const left = () => execFileSync('ps', ['axo', 'args']).toString().split('\n').filter((line) => line === mark).length;
+	const turn = await run({ command: `sh -c '${mark} & ${mark} & wait' & setsid ${mark} & wait`, background: true });
+	const { processId } = await startOf(turn);
+	await waitFor(() => left() === 3, 'the tree');
+	for (const id of ['1', String(process.pid), `${processId}0`]) await refused(w.rt, 'process_not_found', 'terminate_process', { processId: id, reason: 'mine' });
+	assert.equal((await ok(w.rt, 'terminate_process', { processId, reason: 'enough', graceMs: 100 })).status, 'terminating');
+	assert.equal((await endOf(turn)).type, 'process.terminated');
+	await waitFor(() => left() === 0, 'all of it to be gone');
+	const before = (await facts(w.rt, turn.sessionId)).length;
+	assert.equal((await ok(w.rt, 'terminate_process', { processId, reason: 'again' })).status, 'terminated');
+	assert.equal((await facts(w.rt, turn.sessionId)).length, before);
 });
 
 test('PR-12 an exit code is a result, not a failure', async () => {

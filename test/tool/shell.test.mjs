@@ -7,7 +7,7 @@ import http from 'node:http';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { ended, facts, pending, seen } from '../lib/gate.mjs';
-import { newFolder, ok, refused, submit, waitFor, world } from '../lib/runtime.mjs';
+import { follow, newFolder, ok, refused, submit, waitFor, world } from '../lib/runtime.mjs';
 
 const OWNER = 1000;
 const rules = [
@@ -204,6 +204,35 @@ test('PR-05 a terminal lives on: it is written to, read and stopped', async () =
 	assert.equal((await step('process_write', { input: 'x' })).errorCategory, 'closed');
 	const foreign = await submit(w.rt, wants('process_read', { processId }));
 	assert.equal((await told(w.rt, foreign.sessionId)).payload.errorCategory, 'not_found', 'of another session');
+});
+
+test('TL-16 a command that runs tells what it wrote so far: progress in order, offsets that rise, and a ref that is readable before the end', async () => {
+	const stop = 'stop-progress';
+	const { sessionId } = await submit(w.rt, shell(`while [ ! -e ${stop} ]; do echo tick; sleep 0.1; done`));
+	const reader = await follow(w.rt, sessionId);
+	const progress = [];
+	const take = reader.frame.bind(reader);
+	reader.frame = (text) => {
+		const data = text.split('\n').find((line) => line.startsWith('data:'));
+		const event = data && JSON.parse(data.slice('data:'.length));
+		if (event?.type === 'tool.progress') progress.push({ ...event, isAfterEnd: reader.of('tool.result').length > 0 });
+		take(text);
+	};
+	await reader.until(() => progress.length >= 3, 'three partials');
+	const { partialOutputRef, outputOffset } = progress[2].payload;
+	const read = await ok(w.rt, 'read_output', { outputRef: partialOutputRef, offset: outputOffset, length: 5 });
+	assert.equal(read.content, 'tick\n');
+	assert.deepEqual(await facts(w.rt, sessionId, 'tool.result'), [], 'it is not over');
+	writeFileSync(join(workspace, stop), '');
+	await reader.until(() => reader.of('turn.completed').length > 0, 'the end');
+	reader.check();
+	reader.stop();
+	const [{ toolCallId, stepId }] = await facts(w.rt, sessionId, 'tool.started');
+	for (const [i, e] of progress.entries()) {
+		assert.deepEqual([e.toolCallId, e.stepId, e.payload.partialOutputRef, e.isAfterEnd], [toolCallId, stepId, partialOutputRef, false]);
+		assert.ok(i === 0 || e.payload.outputOffset > progress[i - 1].payload.outputOffset);
+		assert.equal(e.payload.outputOffset % 5, 0);
+	}
 });
 
 test('a listed host is reached through the proxy, another is not, and the try is a violation', async () => {

@@ -178,37 +178,52 @@ static void run_end(struct ar_live_call *r, const struct ar_tool_result *result)
 
 /* ---- while it runs ---- */
 
-/* A frame for who reads now, a few times a second. Its words are masked each by itself:
- * nothing of them is stored. */
-static void on_progress(struct ar_tool_call *c, const struct ar_tool_progress *p)
+/* A frame for who reads now, a few times a second; whether it is time for one. */
+static bool may_tell(struct ar_live_call *r)
 {
-	struct ar_live_call *r = AR_CONTAINER_OF(c, struct ar_live_call, call);
 	struct ar_engine *e = r->live->engine;
 	ar_usec now = e->o.clock->mono(e->o.clock);
-	struct ar_ev_tool_progress said = { 0 };
-	struct ar_event event = { .type = AR_EV_TOOL_PROGRESS, .payload = &said };
-	struct ar_redact_counts counts = { 0 };
-	struct ar_arena a = { 0 };
 
-	ar_live_reset_idle(r->live, r->call.turn_id);
 	if (e->is_stopping || (r->tells > 0 && now - r->told < PROGRESS_PAUSE))
-		return;
+		return false;
 	r->told = now;
-	said.preview =
-		ar_str_utf8_prefix(ar_redact(e->o.redactor, ar_str_absent(p->text) ? AR_STR("") : p->text, &a,
-					     &counts),
-				   PROGRESS_MAX);
-	if (p->percent >= 0)
-		said.percent = (struct ar_opt_num){ .set = true, .v = p->percent };
+	return true;
+}
+
+static void tell_progress(struct ar_live_call *r, const struct ar_ev_tool_progress *said, struct ar_arena *a)
+{
+	struct ar_event event = { .type = AR_EV_TOOL_PROGRESS, .payload = said };
+
 	event.event_id =
-		ar_arena_fmt(&a, "evt_%.*s.p%llu", AR_STR_ARG(ar_str_sub(r->id, strlen("tool_"), SIZE_MAX)),
+		ar_arena_fmt(a, "evt_%.*s.p%llu", AR_STR_ARG(ar_str_sub(r->id, strlen("tool_"), SIZE_MAX)),
 			     (unsigned long long)++r->tells);
 	event.session_id = r->call.session_id;
 	event.ids[AR_SCOPE_THREAD] = r->call.thread_id;
 	event.ids[AR_SCOPE_TURN] = r->call.turn_id;
 	event.ids[AR_SCOPE_STEP] = r->step;
 	event.ids[AR_SCOPE_TOOL_CALL] = r->id;
-	ar_follow_push_frame(e->o.follow, ar_live_session_key(r->live), &event);
+	ar_follow_push_frame(r->live->engine->o.follow, ar_live_session_key(r->live), &event);
+}
+
+/* Its words are masked each by itself: nothing of them is stored. */
+static void on_progress(struct ar_tool_call *c, const struct ar_tool_progress *p)
+{
+	struct ar_live_call *r = AR_CONTAINER_OF(c, struct ar_live_call, call);
+	struct ar_engine *e = r->live->engine;
+	struct ar_ev_tool_progress said = { 0 };
+	struct ar_redact_counts counts = { 0 };
+	struct ar_arena a = { 0 };
+
+	ar_live_reset_idle(r->live, r->call.turn_id);
+	if (!may_tell(r))
+		return;
+	said.preview =
+		ar_str_utf8_prefix(ar_redact(e->o.redactor, ar_str_absent(p->text) ? AR_STR("") : p->text, &a,
+					     &counts),
+				   PROGRESS_MAX);
+	if (p->percent >= 0)
+		said.percent = (struct ar_opt_num){ .set = true, .v = p->percent };
+	tell_progress(r, &said, &a);
 	ar_arena_fini(&a);
 }
 
@@ -556,6 +571,20 @@ static struct ar_live_call *run_find(struct ar_live *l, struct ar_str id)
 			return r;
 	}
 	return NULL;
+}
+
+bool ar_tool_partial(struct ar_live *l, struct ar_str call, const struct ar_partial_output *partial)
+{
+	struct ar_live_call *r = run_find(l, call);
+	struct ar_ev_tool_progress said = { .output_offset = AR_OPT_INT((int64_t)partial->offset) };
+	struct ar_arena a = { 0 };
+
+	if (!r || r->state != RUN_RUNNING || !may_tell(r))
+		return false;
+	said.partial_output_ref = ar_process_ref_make(&a, partial->process, partial->stream);
+	tell_progress(r, &said, &a);
+	ar_arena_fini(&a);
+	return true;
 }
 
 void ar_tool_process_began(struct ar_live *l, struct ar_str call, struct ar_str process)

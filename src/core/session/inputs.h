@@ -109,6 +109,8 @@ struct ar_process_standing {
 	bool is_reached; /* it is in hand, and takes inputs */
 	bool is_closed; /* its input is */
 	uint64_t taken; /* number of the newest input that it has */
+	int stream; /* enum ar_process_stream: where it answers */
+	uint64_t written; /* bytes of that so far */
 };
 
 /* A stored content that the engine has read for a decision. */

@@ -1138,7 +1138,7 @@ export interface WriteProcessStdinResult {
   processId: string;
   /** Bytes it took. */
   bytesWritten: number;
-  /** Latest output. */
+  /** Where the answer will be: outputRef, and the offset it had before the write. */
   outputWindow?: Record<string, unknown>;
   [extra: string]: unknown;
 }

@@ -47,6 +47,7 @@ struct ar_live_process {
 	struct ar_delivery first; /* of them */
 	struct ar_timer end_timer; /* its end, when there is no host to bring it */
 	struct ar_process_output output;
+	uint64_t shown[AR_PROC_TTY + 1]; /* bytes of each stream that readers of its call were told of */
 	struct ar_str violations[AR_PROCESS_VIOLATIONS]; /* the first of them, for its call */
 	size_t violation_count;
 	struct ar_process_over over;

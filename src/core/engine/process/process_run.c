@@ -248,6 +248,16 @@ static void on_ready(struct ar_process *port, const struct ar_process_ready *r)
 	ar_delivery_send(p->live, &p->ready);
 }
 
+/* What it wrote so far can be read by its ref before its call has ended. */
+static void tell_call(struct ar_live_process *p, enum ar_process_stream stream)
+{
+	const struct ar_kept_stream *s = &p->output.streams[stream];
+	const struct ar_partial_output partial = { p->id, (int)stream, p->shown[stream] };
+
+	if (s->is_open && s->frames.pos > partial.offset && ar_tool_partial(p->live, p->call, &partial))
+		p->shown[stream] = s->frames.pos;
+}
+
 static void on_output(struct ar_process *port, enum ar_process_stream stream, struct ar_str bytes)
 {
 	struct ar_live_process *p = AR_CONTAINER_OF(port, struct ar_live_process, port);
@@ -256,6 +266,7 @@ static void on_output(struct ar_process *port, enum ar_process_stream stream, st
 		return;
 	ar_live_reset_idle(p->live, p->turn);
 	ar_process_output_add(&p->output, stream, bytes);
+	tell_call(p, stream);
 }
 
 /* Bytes that the host did not keep: those that follow are at a later place. */
@@ -525,9 +536,13 @@ struct ar_process_standing ar_process_standing(struct ar_live *l, struct ar_str 
 
 	if (!p)
 		return (struct ar_process_standing){ 0 };
-	return (struct ar_process_standing){ .is_reached = p->is_reached && !p->has_ended,
-					     .is_closed = p->is_closed,
-					     .taken = p->taken };
+	return (struct ar_process_standing){
+		.is_reached = p->is_reached && !p->has_ended,
+		.is_closed = p->is_closed,
+		.taken = p->taken,
+		.stream = p->tty ? AR_PROC_TTY : AR_PROC_STDOUT,
+		.written = p->output.streams[p->tty ? AR_PROC_TTY : AR_PROC_STDOUT].frames.pos
+	};
 }
 
 /* ---- leaving ---- */

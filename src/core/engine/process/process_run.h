@@ -34,6 +34,15 @@ void ar_process_unclaim(struct ar_live *l, struct ar_str call);
 /* For decisions about a command. */
 struct ar_process_standing ar_process_standing(struct ar_live *l, struct ar_str id);
 
+/* tool_run.c: readers of a call that waits for its process are told what this wrote: that there is more from
+ * a byte on. False: the call has ended, or was told of a moment ago. */
+struct ar_partial_output {
+	struct ar_str process;
+	int stream; /* enum ar_process_stream */
+	uint64_t offset;
+};
+bool ar_tool_partial(struct ar_live *l, struct ar_str call, const struct ar_partial_output *partial);
+
 /* Its last fact is durable and about to be published. */
 void ar_process_close(struct ar_live *l, struct ar_str id);
 

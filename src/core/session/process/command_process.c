@@ -3,6 +3,7 @@
  * because ending twice is ending once. Pure. */
 #include "process/record.h"
 #include "base64.h"
+#include "identity.h"
 
 #define INPUT_MAX 61440 /* bytes of one input: what a supervisor takes at once */
 #define PREVIEW_MAX 1024
@@ -83,6 +84,19 @@ static void write_it(struct ar_decision *d, const struct ar_process_record *p, s
 	};
 }
 
+/* Where what it answers will be: read_output from that byte on. */
+static struct ar_str window_of(struct ar_decision *d, const struct ar_process_record *p)
+{
+	const struct ar_process_standing *s = &d->input->command.standing;
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "outputRef", ar_process_ref_make(d->arena, p->id, s->stream));
+	ar_jw_mint(&w, "offset", (int64_t)s->written);
+	ar_jw_close(&w);
+	return ar_decide_json_end(d);
+}
+
 enum ar_status ar_decide_write_process_stdin(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_write_process_stdin_in *in = d->input->command.args;
@@ -95,7 +109,8 @@ enum ar_status ar_decide_write_process_stdin(struct ar_decision *d, struct ar_er
 	write_it(d, p, bytes, in->eof.v);
 	ar_decide_reply(d, AR_CMD_WRITE_PROCESS_STDIN,
 			&(struct ar_cmd_write_process_stdin_out){ .process_id = p->id,
-								  .bytes_written = (int64_t)bytes.len });
+								  .bytes_written = (int64_t)bytes.len,
+								  .output_window = window_of(d, p) });
 	return AR_OK;
 }
 
