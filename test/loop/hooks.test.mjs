@@ -537,6 +537,33 @@ test('HK-05 a handler acts through commands like everybody else, and its session
 	assert.equal(last(await finished(other.sessionId, other.turnId)).type, 'turn.completed');
 });
 
+test('AN-06 a handler has no way to a model or a tool beside the commands: its own request to the provider has no key', async () => {
+	const seen = [];
+	const provider = http.createServer((req, res) => {
+		seen.push(req.headers.authorization);
+		res.writeHead(req.headers.authorization === `Bearer ${SECRET}` ? 200 : 401).end();
+	});
+	await new Promise((done) => provider.listen(0, '127.0.0.1', done));
+	try {
+		const url = `http://127.0.0.1:${provider.address().port}/v1/chat/completions`;
+		does('stop', `curl -s -o /dev/null -w '%{http_code}' -X POST ${url} -H "authorization: Bearer $OPENAI_API_KEY$AGENTD_API_KEY" -d '{}' >${folder}/direct
+curl -s -X POST ${w.rt.url}/v1/submit_turn -H 'content-type: application/json' -d '{"text":"${ask('look_up', 'by hook').replaceAll('"', '\\"')}","createPolicy":{},"options":${JSON.stringify(options)}}' >${folder}/other`);
+		const { events } = await run('[[say ok]]');
+		assert.equal(last(events).type, 'turn.completed');
+		does('stop', '');
+		assert.equal(readFileSync(join(folder, 'direct'), 'utf8'), '401');
+		assert.ok(seen.length > 0 && seen.every((value) => !value?.includes(SECRET)));
+		const other = JSON.parse(readFileSync(join(folder, 'other'), 'utf8'));
+		const started = await begun(other.sessionId);
+		await report(started.toolCallId, 'found');
+		const types = (await finished(other.sessionId, other.turnId)).map((e) => e.type);
+		for (const type of ['turn.submitted', 'model.requested', 'permission.evaluated', 'tool.started', 'tool.result', 'turn.completed']) assert.ok(types.includes(type), type);
+	} finally {
+		provider.closeAllConnections();
+		provider.close();
+	}
+});
+
 // ---- interruption and crashes ----
 
 const sleeps = (mark) => readdirSync('/proc').filter((p) => /^\d+$/.test(p)).some((p) => {
