@@ -3328,6 +3328,8 @@ static const struct ar_field_desc ar_ev_tool_result_fields[] = {
 	  "How much that is.", NULL },
 	{ "changesRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_tool_result, changes_ref), NULL, { 0, false },
 	  "Ref of the changed files with their previous content.", NULL },
+	{ "toolName", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_ev_tool_result, tool_name), NULL, { 0, false },
+	  "Registered name of the tool, as in tool.started.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_tool_failed_fields[] = {
@@ -3351,6 +3353,8 @@ static const struct ar_field_desc ar_ev_tool_failed_fields[] = {
 	  "Where the output so far is stored.", NULL },
 	{ "answerBytes", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_tool_failed, answer_bytes), NULL, { 0, false },
 	  "Size of the stored error, which the model reads.", NULL },
+	{ "toolName", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_ev_tool_failed, tool_name), NULL, { 0, false },
+	  "Registered name of the tool, as in tool.started.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_action_required_fields[] = {
@@ -6408,7 +6412,7 @@ static const struct ar_field_desc ar_cmd_subscribe_events_in_fields[] = {
 	{ "fromSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_subscribe_events_in, from_sequence), NULL, { 0, false },
 	  "First sequence to send.", NULL },
 	{ "view", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_subscribe_events_in, view), &ar_subscribe_events_view_desc, { 0, false },
-	  "Whether types outside the standard's schema are sent; the profile has the same ones as strict.", NULL },
+	  "Whether types outside the standard's schema are sent; the profile has the same ones as strict. Items (item.*) are sent with extended to readers of one session whose types name them.", NULL },
 	{ "types", AR_F_TEXTS, false, false, false, 0, 16384, offsetof(struct ar_cmd_subscribe_events_in, types), NULL, { 0, false },
 	  "Only these event types; a family such as tool.* selects all of its types.", NULL },
 	{ "deltas", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_subscribe_events_in, deltas), NULL, { 0, false },
@@ -7927,11 +7931,11 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TOOL_RESULT] = { AR_EV_TOOL_RESULT, "tool.result", "tool",
 	  "A tool call ended with a result.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_TOOL_CALL, 0, NULL,
-	  { ar_ev_tool_result_fields, 16, sizeof(struct ar_ev_tool_result), NULL, 0, false, 0, 0 } },
+	  { ar_ev_tool_result_fields, 17, sizeof(struct ar_ev_tool_result), NULL, 0, false, 0, 0 } },
 	[AR_EV_TOOL_FAILED] = { AR_EV_TOOL_FAILED, "tool.failed", "tool",
 	  "A tool call ended without a result.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_TOOL_CALL, 0, NULL,
-	  { ar_ev_tool_failed_fields, 10, sizeof(struct ar_ev_tool_failed), NULL, 0, false, 0, 0 } },
+	  { ar_ev_tool_failed_fields, 11, sizeof(struct ar_ev_tool_failed), NULL, 0, false, 0, 0 } },
 	[AR_EV_ACTION_REQUIRED] = { AR_EV_ACTION_REQUIRED, "action.required", "action",
 	  "Execution waits for a decision or an input.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_ACTION, 0, NULL,

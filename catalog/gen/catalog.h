@@ -4461,6 +4461,7 @@ struct ar_ev_tool_result { /* tool.result */
 	struct ar_str answer_ref; /* ref? */
 	struct ar_opt_int answer_bytes; /* int? */
 	struct ar_str changes_ref; /* ref? */
+	struct ar_str tool_name; /* string? */
 };
 
 struct ar_ev_tool_failed { /* tool.failed */
@@ -4474,6 +4475,7 @@ struct ar_ev_tool_failed { /* tool.failed */
 	struct ar_str hook_run_ref; /* ref? */
 	struct ar_str partial_output_ref; /* ref? */
 	struct ar_opt_int answer_bytes; /* int? */
+	struct ar_str tool_name; /* string? */
 };
 
 struct ar_ev_action_required { /* action.required */

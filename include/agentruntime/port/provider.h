@@ -102,6 +102,9 @@ struct ar_model_result {
 	 * absent: nothing. It means something only to the provider kind that made it. */
 	struct ar_str echo;
 	int64_t ttft_ms, latency_ms;
+	/* What came as AR_OUT_REASONING is a summary that the provider made, for people to read. False: it is
+	 * the reasoning itself, or nobody says which. */
+	bool is_summary;
 };
 
 struct ar_model_call;

@@ -7,6 +7,7 @@
 #include "send/send_run.h"
 #include "request/watch.h"
 #include "worker/worker_watch.h"
+#include "item/items.h"
 
 #include <string.h>
 
@@ -148,6 +149,8 @@ void ar_live_drop(struct ar_engine *e, struct ar_str session_key)
 
 /* ---- the engine itself ---- */
 
+_Static_assert(AR_ITEM_EVENTS_MAX <= AR_DERIVED_MAX, "the reader's room");
+
 struct ar_engine *ar_engine_new(const struct ar_engine_options *o)
 {
 	struct ar_engine *e = ar_new0(sizeof(*e));
@@ -164,6 +167,8 @@ struct ar_engine *ar_engine_new(const struct ar_engine_options *o)
 	e->member_json = ar_json_parser_new();
 	e->decide_json = ar_json_parser_new();
 	ar_worker_watch_init(e);
+	if (o->follow)
+		ar_follow_derive(o->follow, ar_item_events);
 	return e;
 }
 

@@ -285,6 +285,7 @@ static struct ar_follow_cursor *reader_new(struct ar_subscription *s, const stru
 	c->deltas = r->deltas;
 	c->is_strict = r->is_strict;
 	c->filter = filter_of(r);
+	c->derives = ar_reader_is_deriving(r);
 	if (r->types) {
 		c->types = ar_grow(NULL, AR_EV_COUNT, sizeof(*c->types));
 		memcpy(c->types, r->types, AR_EV_COUNT);
@@ -302,6 +303,7 @@ static enum ar_status find_place(struct ar_follow *f, struct ar_follow_cursor *c
 	if (ar_cursor_parse(c->from_now ? AR_STR_NONE : r->after, &c->at, err) != AR_OK)
 		return AR_E_REFUSED;
 	c->hub = hub_get(f, r->session);
+	c->derives = c->derives && f->derive;
 	memcpy(c->session_key, r->session.p, AR_SESSION_KEY_LEN);
 	return AR_OK;
 }
@@ -465,6 +467,19 @@ static struct ar_frame *take_of_tenant(struct ar_follow_cursor *c)
 	return f;
 }
 
+/* A fact of the ring and what follows from it; NULL: the reader wants nothing of it. */
+static struct ar_frame *take_derived(struct ar_follow_cursor *c, struct ar_frame *f)
+{
+	struct ar_cursor after = { 0 };
+
+	if (ar_cursor_parse(f->id, &after, NULL) == AR_OK)
+		ar_reader_derive(c, f, &after);
+	ar_cursor_fini(&after);
+	move_past(c, f);
+	ar_reader_push(c, ar_frame_moved(f, &c->at));
+	return take_pending(c);
+}
+
 static struct ar_frame *take_live(struct ar_follow_cursor *c)
 {
 	struct ar_hub *h = c->hub;
@@ -486,6 +501,13 @@ static struct ar_frame *take_live(struct ar_follow_cursor *c)
 			continue; /* the reader found it in the store before it was published */
 		if (f->is_passing && f->sequence < c->at.sequence)
 			continue;
+		if (c->derives && !f->is_delta) {
+			struct ar_frame *next = take_derived(c, f);
+
+			if (next)
+				return next;
+			continue;
+		}
 		if (!ar_reader_wants(c, f) || (f->until > 0 && f->until <= ar_cursor_pos(&c->at, f->step)))
 			continue;
 		if (f->until > 0 && f->from < ar_cursor_pos(&c->at, f->step))

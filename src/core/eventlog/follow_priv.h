@@ -52,6 +52,7 @@ struct ar_follow {
 	/* where others write too: how often and when (monotonic) feeds are looked at unstirred */
 	ar_usec look_every, look_at;
 	uint64_t cuts; /* readers that fell a whole ring behind */
+	ar_derive_fn *derive; /* NULL: there is no such view */
 };
 
 enum ar_reader_state {
@@ -99,6 +100,7 @@ struct ar_follow_cursor {
 	bool is_busy; /* a store operation is in flight: memory must stay */
 	bool from_now;
 	bool deltas, is_strict;
+	bool derives; /* it wants events that follow from facts, too */
 	struct ar_follow_filter *filter; /* NULL: everything */
 	uint8_t *types; /* AR_EV_COUNT flags; NULL: all */
 	struct ar_cursor at;
@@ -159,6 +161,11 @@ void ar_reader_end(struct ar_follow_cursor *c, const struct ar_error *err);
 void ar_hub_push(struct ar_hub *h, struct ar_frame *f); /* into the ring; takes the reference */
 void ar_hub_wake(struct ar_hub *h, enum ar_reader_state state); /* live readers go on as `state` */
 void ar_hub_release(struct ar_hub *h); /* frees one that nobody needs */
+
+/* derive.c: whether a reader asks for events that follow from facts; and those of the fact that is next,
+ * which wait for the reader before it. `after`: its place when it has the fact. */
+bool ar_reader_is_deriving(const struct ar_follow_request *r);
+void ar_reader_derive(struct ar_follow_cursor *c, const struct ar_frame *fact, const struct ar_cursor *after);
 
 /* tenant.c: a reader of a whole tenant, the hub that it has, its next page, its next
  * frame of the ring, its end */

@@ -262,6 +262,15 @@ void ar_page_line_fini(struct ar_page_line *line)
 		ar_output_fini(&line->outputs[i]);
 }
 
+static void derive_line(struct ar_follow_cursor *c, const struct ar_page_line *line)
+{
+	const struct ar_frame fact = { .type = line->type, .sequence = line->sequence, .json = line->json };
+	struct ar_cursor after = c->at; /* shares its steps */
+
+	after.sequence = line->sequence;
+	ar_reader_derive(c, &fact, &after);
+}
+
 void ar_page_frames(struct ar_follow_cursor *c)
 {
 	for (size_t i = 0; i < c->page->line_count; i++) {
@@ -274,6 +283,8 @@ void ar_page_frames(struct ar_follow_cursor *c)
 		}
 		if (line->process)
 			push_streams(c, line);
+		if (c->derives)
+			derive_line(c, line);
 		c->at.sequence = line->sequence;
 		ar_reader_push(c, ar_frame_fact(line->type, line->sequence, &c->at, line->json));
 		ar_page_line_fini(line);

@@ -15,6 +15,12 @@ struct ar_fact {
 	uint64_t process; /* number of the process that ends with it; 0: none does */
 };
 
+#define AR_DERIVED_MAX 3 /* events that follow from one fact */
+
+/* The events of a view that follow from a fact; how many. Pure. Type, scope and payload are set. */
+typedef size_t ar_derive_fn(enum ar_event_type type, struct ar_json fact, struct ar_arena *a,
+			    struct ar_event *ret);
+
 struct ar_follow_options {
 	struct ar_store *store;
 	struct ar_clock *clock;
@@ -29,6 +35,7 @@ uint64_t ar_follow_lag(const struct ar_follow *f);
 uint64_t ar_follow_cuts(const struct ar_follow *f);
 
 struct ar_follow *ar_follow_new(const struct ar_follow_options *o);
+void ar_follow_derive(struct ar_follow *f, ar_derive_fn *derive); /* before it there is no such view */
 void ar_follow_free(struct ar_follow *f); /* no reader may be left */
 
 /* Ends every reader; what is queued in their sockets still goes out. */

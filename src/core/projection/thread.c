@@ -74,6 +74,7 @@ static void turn(const struct ar_session *s, const struct ar_thread *thread, con
 	for (size_t i = 0; i < t->steps.count; i++)
 		step(t->steps.at[i], w);
 	ar_jw_close_array(w);
+	ar_projection_turn_items(s, t, w);
 	ar_jw_close(w);
 }
 

@@ -37,6 +37,9 @@ void ar_projection_task_groups(const struct ar_session *s, const struct ar_shown
 void ar_projection_actions(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 void ar_projection_permission(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 
+/* item/turn_items.c: member `items` of a turn: all that happened in it, in order. */
+void ar_projection_turn_items(const struct ar_session *s, const struct ar_turn *turn, struct ar_jw *w);
+
 /* Member `toolCalls`. */
 void ar_projection_tool_calls(const struct ar_thread *t, struct ar_jw *w);
 

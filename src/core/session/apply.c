@@ -495,6 +495,7 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_MODEL_REQUESTED] = ar_apply_model_requested,
 	[AR_EV_MODEL_COMPLETED] = ar_apply_model_completed,
 	[AR_EV_MODEL_FAILED] = ar_apply_model_failed,
+	[AR_EV_REASONING_SUMMARY] = ar_apply_reasoning_summary,
 	[AR_EV_TOOL_STARTED] = ar_apply_tool_started,
 	[AR_EV_TOOL_RESULT] = ar_apply_tool_result,
 	[AR_EV_TOOL_FAILED] = ar_apply_tool_failed,

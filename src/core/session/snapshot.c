@@ -39,7 +39,7 @@ static const struct ar_field_desc step_fields[] = {
 	STR(ar_step, id),	STR(ar_step, purpose), STR(ar_step, model_request), STR(ar_step, status),
 	STR(ar_step, provider), STR(ar_step, model),   STR(ar_step, output_ref),    STR(ar_step, preview),
 	STR(ar_step, category), INT(ar_step, attempt), TIME(ar_step, started),	    TIME(ar_step, ended),
-	OPT(ar_step, reserved),
+	OPT(ar_step, reserved), STR(ar_step, summary),
 };
 static const struct ar_field_desc hook_fields[] = {
 	INT(ar_hook_chain, point),

@@ -85,6 +85,8 @@ struct ar_step {
 	struct ar_str status; /* open, completed, failed */
 	struct ar_str purpose; /* of the model call: turn, compaction */
 	struct ar_str provider, model, output_ref, preview, category;
+	struct ar_str
+		summary; /* ref of its reasoning, of which the provider showed a summary; absent: none */
 	int64_t attempt;
 	struct ar_opt_int
 		reserved; /* money that it may cost at most; absent: its cost is known, or needs no limit */

@@ -40,6 +40,7 @@ struct ar_answer {
 	size_t output_left;
 	struct ar_str answer_id; /* the server's id of this answer */
 	struct ar_model_result result; /* outcome is 0 until decided */
+	bool has_thoughts; /* reasoning came that is no summary, or of which that is not known yet */
 	bool done; /* the end mark came; what follows is not read */
 	bool ending;
 };

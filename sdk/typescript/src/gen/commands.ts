@@ -1647,7 +1647,7 @@ export interface SubscribeEventsInput {
   after?: string;
   /** First sequence to send. */
   fromSequence?: number;
-  /** Whether types outside the standard's schema are sent; the profile has the same ones as strict. */
+  /** Whether types outside the standard's schema are sent; the profile has the same ones as strict. Items (item.*) are sent with extended to readers of one session whose types name them. */
   view?: "strict" | "extended" | "profile";
   /** Only these event types; a family such as tool.* selects all of its types. */
   types?: string[];

@@ -782,6 +782,8 @@ export interface ToolResultPayload {
   answerBytes?: number;
   /** Ref of the changed files with their previous content. */
   changesRef?: string;
+  /** Registered name of the tool, as in tool.started. */
+  toolName?: string;
   [extra: string]: unknown;
 }
 
@@ -807,6 +809,8 @@ export interface ToolFailedPayload {
   partialOutputRef?: string;
   /** Size of the stored error, which the model reads. */
   answerBytes?: number;
+  /** Registered name of the tool, as in tool.started. */
+  toolName?: string;
   [extra: string]: unknown;
 }
 

@@ -155,3 +155,16 @@ enum ar_status ar_apply_model_failed(struct ar_session *s, const struct ar_event
 	ar_apply_incident(s, e, t, &error);
 	return AR_OK;
 }
+
+enum ar_status ar_apply_reasoning_summary(struct ar_session *s, const struct ar_event *e,
+					  struct ar_error *err)
+{
+	struct ar_thread *t;
+	struct ar_turn *turn = ar_apply_turn(s, e, &t);
+	struct ar_step *step = turn ? ar_turn_step(turn, e->ids[AR_SCOPE_STEP]) : NULL;
+
+	(void)err;
+	if (step)
+		step->summary = ar_apply_keep(s, PAYLOAD(e, reasoning_summary)->reasoning_ref);
+	return AR_OK;
+}

@@ -27,6 +27,7 @@ static const char *const segment_word[] = {
 };
 
 #define PREVIEW_MAX 200
+#define SUMMARY_MAX 16384 /* bytes of a summary that its fact carries; the whole is behind the ref */
 #define BACKOFF_MAX_MS 60000
 
 /* ---- asking ---- */
@@ -230,6 +231,17 @@ static void summary_completed(struct ar_decision *d, struct ar_turn *turn, const
 		ar_decide_compacted(d, turn, step->attempt, out->text);
 }
 
+/* What the provider shows of the reasoning beside the answer. */
+static void say_summary(struct ar_decision *d, const struct ar_ids *scope, const struct ar_step_output *out)
+{
+	if (!d->input->model_done.end->is_summary || out->reasoning.len == 0)
+		return;
+	ar_decide_emit(d, AR_EV_REASONING_SUMMARY, scope,
+		       &(struct ar_ev_reasoning_summary){
+			       .summary = ar_str_utf8_prefix(out->reasoning, SUMMARY_MAX),
+			       .reasoning_ref = ar_decide_ref(d, out->reasoning) });
+}
+
 static void step_completed(struct ar_decision *d, struct ar_turn *turn, const struct ar_step_output *out)
 {
 	const struct ar_model_result *end = d->input->model_done.end;
@@ -265,6 +277,7 @@ static void step_completed(struct ar_decision *d, struct ar_turn *turn, const st
 			       .reasoning_ref = content_or_none(d, out->reasoning),
 			       .tool_calls = calls,
 			       .echo_ref = echo });
+	say_summary(d, &scope, out);
 	ar_decide_spilled(d, &scope,
 			  &(struct ar_spill){ .owner = AR_OUTPUT_SPILLED_OWNER_MODEL,
 					      .ref = output_ref,

@@ -152,7 +152,8 @@ void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_i
 						      : ar_decide_content(d, result->changes),
 			       .duration_ms = AR_OPT_INT(duration_ms),
 			       .answer_ref = ar_str_eq(a.read, a.whole) ? AR_STR_NONE : a.read,
-			       .answer_bytes = AR_OPT_INT(a.bytes) });
+			       .answer_bytes = AR_OPT_INT(a.bytes),
+			       .tool_name = ar_str_utf8_prefix(call->name, 128) });
 	ar_decide_masked(d, &ids, a.whole, masked);
 }
 
@@ -183,7 +184,8 @@ void ar_decide_fail_call(struct ar_decision *d, struct ar_turn *turn, struct ar_
 			       .permission_ref = call->permission,
 			       .sandbox_ref = sandbox_of(d, call),
 			       .hook_run_ref = why->hook_run,
-			       .answer_bytes = AR_OPT_INT(a.bytes) });
+			       .answer_bytes = AR_OPT_INT(a.bytes),
+			       .tool_name = ar_str_utf8_prefix(call->name, 128) });
 	ar_decide_masked(d, &ids, a.read, masked);
 }
 

@@ -51,6 +51,7 @@ static void put_thought(struct ar_answer *a, struct ar_json object, const char *
 	if (!ar_json_str(ar_json_get(object, name), &text))
 		return;
 	ar_buf_adds(&a->thought, text);
+	a->has_thoughts = a->has_thoughts || text.len > 0;
 	ar_out_put(a, AR_OUT_REASONING, 0, text);
 }
 
@@ -166,6 +167,13 @@ static void read_block_delta(struct ar_answer *a, struct ar_json doc)
 		ar_out_args(a, t, ar_json_get(delta, "partial_json"));
 }
 
+/* The vendor's models from version 4 on show a summary of their thinking, those before it the thinking
+ * itself; of a model of someone else it is not known. */
+static bool shows_summaries(struct ar_str model)
+{
+	return ar_str_starts(model, AR_STR("claude-")) && !ar_str_starts(model, AR_STR("claude-3"));
+}
+
 static void read_block_stop(struct ar_answer *a, struct ar_json doc)
 {
 	close_block(a, index_of(doc));
@@ -187,6 +195,7 @@ static void read_message_delta(struct ar_answer *a, struct ar_json doc)
 
 static void read_message_stop(struct ar_answer *a, struct ar_json doc AR_UNUSED)
 {
+	a->result.is_summary = a->has_thoughts && shows_summaries(a->result.model);
 	a->done = true;
 }
 
@@ -205,6 +214,7 @@ static bool read_whole(struct ar_answer *a, struct ar_json doc)
 	}
 	read_usage(&a->result, ar_json_get(doc, "usage"));
 	read_stop_reason(a, doc);
+	a->result.is_summary = a->has_thoughts && shows_summaries(a->result.model);
 	return true;
 }
 

@@ -51,7 +51,8 @@ static void read_part(struct ar_answer *a, struct ar_json part)
 	bool is_thought = false;
 
 	ar_json_bool(ar_json_get(part, "thought"), &is_thought);
-	ar_out_put_member(a, is_thought ? AR_OUT_REASONING : AR_OUT_TEXT, part, "text");
+	if (ar_out_put_member(a, is_thought ? AR_OUT_REASONING : AR_OUT_TEXT, part, "text") && is_thought)
+		a->result.is_summary = true; /* a thought is the vendor's summary of the thinking */
 	if (ar_json_type(call) == AR_JSON_OBJECT)
 		read_call(a, call, ar_json_get(part, "thoughtSignature"));
 }

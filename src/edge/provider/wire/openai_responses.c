@@ -128,7 +128,14 @@ static void read_text(struct ar_answer *a, struct ar_json doc)
 
 static void read_reasoning(struct ar_answer *a, struct ar_json doc)
 {
-	ar_out_put_member(a, AR_OUT_REASONING, doc, "delta");
+	if (ar_out_put_member(a, AR_OUT_REASONING, doc, "delta"))
+		a->has_thoughts = true;
+}
+
+static void read_summary(struct ar_answer *a, struct ar_json doc)
+{
+	if (ar_out_put_member(a, AR_OUT_REASONING, doc, "delta"))
+		a->result.is_summary = true;
 }
 
 static void read_args(struct ar_answer *a, struct ar_json doc)
@@ -169,6 +176,7 @@ static void end_response(struct ar_answer *a, struct ar_json response)
 	read_head(a, response);
 	read_usage(&a->result, ar_json_get(response, "usage"));
 	ar_out_stop(a, reason, stop_words);
+	a->result.is_summary = a->result.is_summary && !a->has_thoughts;
 	a->done = true;
 }
 
@@ -202,6 +210,7 @@ static void read_whole_item(struct ar_answer *a, int64_t index, struct ar_json i
 		finish_tool(a, index, item);
 	if (is_type(item, "reasoning")) {
 		read_content(a, AR_OUT_REASONING, ar_json_get(item, "summary"));
+		a->result.is_summary = ar_json_len(ar_json_get(item, "summary")) > 0;
 		echo_reasoning(a, item);
 	}
 }
@@ -231,7 +240,7 @@ static const struct ar_wire_event events[] = {
 	{ "response.output_item.done", read_item_done },
 	{ "response.output_text.delta", read_text },
 	{ "response.refusal.delta", read_text },
-	{ "response.reasoning_summary_text.delta", read_reasoning },
+	{ "response.reasoning_summary_text.delta", read_summary },
 	{ "response.reasoning_text.delta", read_reasoning },
 	{ "response.function_call_arguments.delta", read_args },
 	{ "response.function_call_arguments.done", read_args_done },
