@@ -2637,6 +2637,42 @@ static const struct ar_field_desc ar_shape_read_model_repair_fields[] = {
 };
 const struct ar_struct_desc ar_shape_read_model_repair_desc = { ar_shape_read_model_repair_fields, 3, sizeof(struct ar_shape_read_model_repair), NULL, 0, true, offsetof(struct ar_shape_read_model_repair, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_turn_snapshot_fields[] = {
+	{ "turnId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_turn_snapshot, turn_id), NULL, { 0, false },
+	  "The turn.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_turn_snapshot, status), NULL, { 0, false },
+	  "Where it is, or how it ended.", NULL },
+	{ "outputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_turn_snapshot, output_ref), NULL, { 0, false },
+	  "Its answer.", NULL },
+};
+const struct ar_struct_desc ar_shape_turn_snapshot_desc = { ar_shape_turn_snapshot_fields, 3, sizeof(struct ar_shape_turn_snapshot), NULL, 0, true, offsetof(struct ar_shape_turn_snapshot, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_thread_snapshot_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_thread_snapshot, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "threadId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_thread_snapshot, thread_id), NULL, { 0, false },
+	  "The thread.", NULL },
+	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_thread_snapshot, as_of_sequence), NULL, { 0, false },
+	  "Sequence up to which it holds.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_thread_snapshot, status), NULL, { 0, false },
+	  "Status of the thread.", NULL },
+	{ "activeTurnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_thread_snapshot, active_turn_id), NULL, { 0, false },
+	  "Turn that runs.", NULL },
+	{ "queuedTurnIds", AR_F_TEXTS, true, false, false, 0, 262144, offsetof(struct ar_shape_thread_snapshot, queued_turn_ids), NULL, { 0, false },
+	  "Turns that wait, next first.", NULL },
+	{ "turns", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_shape_thread_snapshot, turns), NULL, { 0, false },
+	  "Its newest turns, oldest first.", &ar_shape_turn_snapshot_desc },
+};
+const struct ar_struct_desc ar_shape_thread_snapshot_desc = { ar_shape_thread_snapshot_fields, 7, sizeof(struct ar_shape_thread_snapshot), NULL, 0, true, offsetof(struct ar_shape_thread_snapshot, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_feed_snapshot_fields[] = {
+	{ "command", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_feed_snapshot, command), NULL, { 0, false },
+	  "Command that reads it.", NULL },
+	{ "cursor", AR_F_STRING, true, false, false, 0, 2048, offsetof(struct ar_shape_feed_snapshot, cursor), NULL, { 0, false },
+	  "Position of the stream before it.", NULL },
+};
+const struct ar_struct_desc ar_shape_feed_snapshot_desc = { ar_shape_feed_snapshot_fields, 2, sizeof(struct ar_shape_feed_snapshot), NULL, 0, true, offsetof(struct ar_shape_feed_snapshot, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_action_answer_fields[] = {
 	{ "decision", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_action_answer, decision), NULL, { 0, false },
 	  "What was decided.", NULL },
@@ -8442,7 +8478,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { AR_TARGET_SESSION, 1, { offsetof(struct ar_cmd_resume_thread_in, session_id) }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_resume_thread_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_RESUME_TOKEN_INVALID, AR_ERR_RESUME_TOKEN_EXPIRED, AR_ERR_BLOCKED_ON_ACTION, AR_ERR_UNRECOVERABLE }, 6,
-	  (const uint16_t[]){ AR_EV_HISTORY_WINDOW_LOADED, AR_EV_HISTORY_RECONSTRUCTED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_QUEUE_CHANGED, AR_EV_THREAD_UPDATED, AR_EV_TURN_STARTED, AR_EV_RUN_STATUS }, 7, 200, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_EV_HISTORY_WINDOW_LOADED, AR_EV_HISTORY_RECONSTRUCTED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_SNAPSHOT_UPDATED, AR_EV_QUEUE_CHANGED, AR_EV_THREAD_UPDATED, AR_EV_TURN_STARTED, AR_EV_RUN_STATUS }, 8, 200, NULL, "spec+contract" },
 	[AR_CMD_CREATE_TASK] = { AR_CMD_CREATE_TASK, "create_task",
 	  "Create a task with an objective.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_create_task_in_fields, 22, sizeof(struct ar_cmd_create_task_in), ar_cmd_create_task_in_oneofs, 1, false, 0, 0 },
@@ -8754,7 +8790,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_CHANNEL_NOT_FOUND, AR_ERR_INVALID_CURSOR, AR_ERR_RESUME_TOKEN_INVALID, AR_ERR_RESUME_TOKEN_EXPIRED, AR_ERR_CURSOR_TOO_OLD, AR_ERR_NOT_AUTHORIZED }, 7,
-	  (const uint16_t[]){ AR_EV_CHANNEL_RESUMED, AR_EV_CHANNEL_PERMISSION_FORWARDED, AR_EV_SNAPSHOT_REPAIRED }, 3, 200, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_EV_CHANNEL_RESUMED, AR_EV_CHANNEL_PERMISSION_FORWARDED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_SNAPSHOT_UPDATED }, 4, 200, NULL, "spec+contract" },
 	[AR_CMD_ACK_EVENTS] = { AR_CMD_ACK_EVENTS, "ack_events",
 	  "Acknowledge everything up to a sequence.",
 	  true, true, false, 1u << 0, "read", { ar_cmd_ack_events_in_fields, 4, sizeof(struct ar_cmd_ack_events_in), ar_cmd_ack_events_in_oneofs, 1, false, 0, 0 },

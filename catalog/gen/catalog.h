@@ -4043,6 +4043,45 @@ struct ar_shape_read_model_repair_list {
 	size_t count;
 };
 
+struct ar_shape_turn_snapshot { /* turn_snapshot */
+	struct ar_str turn_id; /* string */
+	struct ar_str status; /* string */
+	struct ar_str output_ref; /* ref? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_turn_snapshot_list {
+	const struct ar_shape_turn_snapshot *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_thread_snapshot { /* thread_snapshot */
+	struct ar_str session_id; /* string */
+	struct ar_str thread_id; /* string */
+	int64_t as_of_sequence; /* int */
+	struct ar_str status; /* string */
+	struct ar_str active_turn_id; /* string? */
+	struct ar_texts queued_turn_ids; /* array */
+	struct ar_shape_turn_snapshot_list turns; /* array */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_thread_snapshot_list {
+	const struct ar_shape_thread_snapshot *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_feed_snapshot { /* feed_snapshot */
+	struct ar_str command; /* string */
+	struct ar_str cursor; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_feed_snapshot_list {
+	const struct ar_shape_feed_snapshot *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_action_answer { /* action_answer */
 	struct ar_str decision; /* string? */
 	const struct ar_shape_actor *actor; /* object? */
@@ -7369,6 +7408,9 @@ extern const struct ar_struct_desc ar_shape_input_routing_desc;
 extern const struct ar_struct_desc ar_shape_input_tool_policy_desc;
 extern const struct ar_struct_desc ar_shape_input_snapshot_desc;
 extern const struct ar_struct_desc ar_shape_read_model_repair_desc;
+extern const struct ar_struct_desc ar_shape_turn_snapshot_desc;
+extern const struct ar_struct_desc ar_shape_thread_snapshot_desc;
+extern const struct ar_struct_desc ar_shape_feed_snapshot_desc;
 extern const struct ar_struct_desc ar_shape_action_answer_desc;
 
 extern const struct ar_event_desc ar_event_descs[AR_EV_COUNT];

@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { bin, call, follow, newFolder, ok, readLog, refused, sleep, submit, waitFor, world } from '../lib/runtime.mjs';
+import { TenantFollower } from '../tenant/follow_all.mjs';
 import { homeOf } from '../tenant/tenants.mjs';
 
 const DAY = 86400;
@@ -62,7 +63,7 @@ test('old sessions are removed, young and open ones stay', async () => {
 	await w.rt.stop();
 });
 
-test('CH-07 CH-13 HI-13 AC-16 a peer that comes back after sessions were removed is told what is missing, and goes on behind it', async () => {
+test('CH-07 CH-13 HI-13 AC-16 EV-34 OPEN-30 CP-49 a peer that comes back after sessions were removed is told what is missing, and goes on behind it', async () => {
 	const peer = { transport: 'sse', peerRole: 'client', credential: 'mine' };
 	const w = await world({ env: behind(40) });
 	const { channelId } = await ok(w.rt, 'connect_channel', { ...peer, channelId: 'away' });
@@ -74,6 +75,7 @@ test('CH-07 CH-13 HI-13 AC-16 a peer that comes back after sessions were removed
 	await ok(w.rt, 'connect_channel', { ...peer, channelId: 'another' }); // the home is not old
 	const before = await ok(w.rt, 'reconnect_channel', { channelId, lastAckedSequence: 0 });
 	assert.deepEqual([before.replayMode, before.gap], ['replay', undefined], 'nothing was removed yet');
+	assert.deepEqual(new Set(before.snapshot.sessions.map((s) => s.sessionId)), new Set([old.sessionId, young.sessionId]));
 	await w.rt.stop();
 
 	w.rt = await w.again({ env: { AGENTD_RETENTION_DAYS: '30' } });
@@ -83,11 +85,20 @@ test('CH-07 CH-13 HI-13 AC-16 a peer that comes back after sessions were removed
 	assert.deepEqual([back.gap.from, back.gap.reason], ['', 'retention']);
 	assert.match(back.gap.to, /^t\d+:\d+$/);
 	assert.deepEqual(back.snapshot.sessions.map((s) => s.sessionId), [young.sessionId]);
-	const told = (await readLog(w.rt, homeOf('local'))).slice(-2).map((f) => f.event);
-	assert.deepEqual(told.map((e) => [e.type, e.channelId]), [['channel.resumed', channelId], ['snapshot.repaired', channelId]]);
+	const told = (await readLog(w.rt, homeOf('local'))).slice(-3).map((f) => f.event);
+	assert.deepEqual(told.map((e) => [e.type, e.channelId]), [['channel.resumed', channelId], ['snapshot.repaired', channelId], ['snapshot.updated', channelId]]);
 	assert.deepEqual([told[0].payload.replayMode, told[0].payload.gap], ['partial', back.gap]);
 	const { fromSequence, toSequence, repairedFields, unavailable } = told[1].payload;
 	assert.deepEqual([fromSequence, toSequence, repairedFields, unavailable], [1, Number(back.gap.to.split(':')[1]), ['sessions'], ['events']]);
+	const { snapshotKind, snapshotRef, asOfSequence, recoveryMode, reason } = told[2].payload;
+	assert.deepEqual([snapshotKind, asOfSequence, recoveryMode, reason], ['sessions', toSequence, 'snapshot_only', 'retention']);
+	assert.deepEqual(JSON.parse((await ok(w.rt, 'read_output', { outputRef: snapshotRef })).content), { command: 'list_sessions', cursor: back.gap.to });
+	const stream = await new TenantFollower(w.rt, { query: `view=extended&channelId=${channelId}` }).open();
+	const live = await submit(w.rt, 'said now');
+	await stream.until(() => stream.facts.some((f) => f.event.turnId === live.turnId), 'the live turn');
+	stream.stop();
+	const order = stream.facts.map((f) => f.event).filter((e) => e.sessionId === live.sessionId || e.type.startsWith('snapshot.')).map((e) => e.type);
+	assert.deepEqual(order.slice(0, 3), ['snapshot.repaired', 'snapshot.updated', 'session.created']);
 
 	await ok(w.rt, 'ack_events', { channelId, cursor: back.cursor });
 	const again = await ok(w.rt, 'reconnect_channel', { channelId, lastAckedSequence: 0 });

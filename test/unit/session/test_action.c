@@ -488,7 +488,7 @@ static void test_a_lost_turn_keeps_its_questions(void **state)
 	assert_int_equal(desk_command(d, AR_CMD_RESUME_THREAD, &in), AR_OK);
 	desk_expect(d, "history.window.loaded history.reconstructed task.retrying task.attempt.started "
 		       "thread.updated "
-		       "tool.failed " ASKED " tool.started");
+		       "tool.failed " ASKED " tool.started snapshot.updated");
 }
 
 static void test_a_tool_that_asks_too_much_gets_no_answer(void **state)

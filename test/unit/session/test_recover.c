@@ -60,7 +60,7 @@ static void test_gives_up_and_is_resumed(void **state)
 	desk_expect(d, "history.window.loaded history.reconstructed action.resolved task.retrying "
 		       "task.attempt.started "
 		       "thread.updated "
-		       "model.requested");
+		       "model.requested snapshot.updated");
 	desk_expect_reply(d, "\"result\":\"resumed\"");
 	assert_int_equal(desk_active(d)->restarts, 0);
 }

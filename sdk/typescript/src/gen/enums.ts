@@ -1742,6 +1742,45 @@ export interface SessionChanges {
   [extra: string]: unknown;
 }
 
+/** A turn in the snapshot of its thread. */
+export interface TurnSnapshot {
+  /** The turn. */
+  turnId: string;
+  /** Where it is, or how it ended. */
+  status: string;
+  /** Its answer. */
+  outputRef?: string;
+  [extra: string]: unknown;
+}
+
+/** Content behind snapshotRef of a thread: what it is as of that sequence. Later facts continue it. */
+export interface ThreadSnapshot {
+  /** The session. */
+  sessionId: string;
+  /** The thread. */
+  threadId: string;
+  /** Sequence up to which it holds. */
+  asOfSequence: number;
+  /** Status of the thread. */
+  status: string;
+  /** Turn that runs. */
+  activeTurnId?: string;
+  /** Turns that wait, next first. */
+  queuedTurnIds: string[];
+  /** Its newest turns, oldest first. */
+  turns: TurnSnapshot[];
+  [extra: string]: unknown;
+}
+
+/** Content behind snapshotRef of all sessions of a tenant: how they are read. */
+export interface FeedSnapshot {
+  /** Command that reads it. */
+  command: string;
+  /** Position of the stream before it. */
+  cursor: string;
+  [extra: string]: unknown;
+}
+
 /** A model that can answer. */
 export interface RouteCandidate {
   /** Its provider. */

@@ -168,6 +168,24 @@ static void say_repaired(struct ar_decision *d, const struct ar_channel *c, int6
 			       .unavailable = AR_TEXTS(AR_STR("events")) });
 }
 
+/* What is missing is in the snapshot alone, which this reply has. */
+static void say_snapshot(struct ar_decision *d, const struct ar_channel *c,
+			 const struct ar_shape_channel_gap *gap, int64_t to)
+{
+	const struct ar_shape_feed_snapshot how = { .command = AR_STR("list_sessions"), .cursor = gap->to };
+	struct ar_ids ids = ids_of(c->id);
+
+	ar_decide_emit(d, AR_EV_SNAPSHOT_UPDATED, &ids,
+		       &(struct ar_ev_snapshot_updated){
+			       .snapshot_kind = AR_STR("sessions"),
+			       .snapshot_ref =
+				       ar_decide_content(d, ar_decide_shape(d, &ar_shape_feed_snapshot_desc,
+									    &how)),
+			       .as_of_sequence = to,
+			       .recovery_mode = AR_STR("snapshot_only"),
+			       .reason = gap->reason });
+}
+
 enum ar_status ar_decide_reconnect_channel(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_reconnect_channel_in *in = d->input->command.args;
@@ -190,6 +208,7 @@ enum ar_status ar_decide_reconnect_channel(struct ar_decision *d, struct ar_erro
 						     .token_expires_at = token_expires(d) });
 	if (has_gap) {
 		say_repaired(d, c, from.sequence, to);
+		say_snapshot(d, c, &gap, to);
 		w = ar_decide_json(d);
 		ar_struct_encode(&ar_shape_channel_gap_desc, &gap, AR_STR_NONE, &w);
 		d->reply = ar_decide_json_end(d);

@@ -2,6 +2,8 @@
  * resume_thread. Every step of it is a fact. Pure. */
 #include "action/action.h"
 #include "channel/channel.h"
+#include "describe.h"
+#include "machine.h"
 #include "checkpoint/checkpoints.h"
 #include "workspace/isolation.h"
 #include "context/context.h"
@@ -321,6 +323,51 @@ static struct ar_shape_open_question_list missing_worker(struct ar_decision *d)
 	return (struct ar_shape_open_question_list){ one, 1 };
 }
 
+static struct ar_shape_turn_snapshot turn_snapshot(const struct ar_turn *turn)
+{
+	return (struct ar_shape_turn_snapshot){
+		.turn_id = turn->id,
+		.status = ar_str_absent(turn->outcome)
+				  ? ar_str_from(ar_machine_state_name(AR_MACHINE_TURN, (int)turn->status))
+				  : turn->outcome,
+		.output_ref = turn->output_ref
+	};
+}
+
+/* The thread as it is after what was decided so far, kept for readers that continue from here. */
+static void say_snapshot(struct ar_decision *d, const struct ar_thread *t, const char *mode,
+			 const char *reason)
+{
+	struct ar_shape_turn_snapshot *turns =
+		ar_arena_alloc(d->arena, (t->turns.count + 1) * sizeof(*turns));
+	struct ar_shape_thread_snapshot snapshot = {
+		.session_id = d->session->id,
+		.thread_id = t->id,
+		.as_of_sequence = (int64_t)d->session->head,
+		.status = ar_str_from(ar_enum_name(&ar_thread_status_desc, (int)t->status)),
+		.active_turn_id = t->active_turn,
+		.queued_turn_ids = ar_decide_turn_ids(d, &t->queue),
+	};
+	struct ar_ids ids = ar_ids_thread(t);
+
+	for (size_t i = 0; i < t->turns.count; i++) {
+		const struct ar_turn *turn = t->turns.at[i];
+
+		if (!turn->removed.v)
+			turns[snapshot.turns.count++] = turn_snapshot(turn);
+	}
+	snapshot.turns.at = turns;
+	ar_decide_emit(d, AR_EV_SNAPSHOT_UPDATED, &ids,
+		       &(struct ar_ev_snapshot_updated){
+			       .snapshot_kind = AR_STR("thread"),
+			       .snapshot_ref =
+				       ar_decide_content(d, ar_decide_shape(d, &ar_shape_thread_snapshot_desc,
+									    &snapshot)),
+			       .as_of_sequence = snapshot.as_of_sequence,
+			       .recovery_mode = ar_str_from(mode),
+			       .reason = ar_str_from(reason) });
+}
+
 enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_resume_thread_in *in = d->input->command.args;
@@ -351,6 +398,7 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 		out.result = AR_RESUME_THREAD_RESULT_RESUMED;
 		out.active_turn_id = turn->id;
 		out.recovery_mode = AR_STR("replay");
+		say_snapshot(d, t, "replay", "resume_thread");
 	}
 	ar_decide_reply(d, AR_CMD_RESUME_THREAD, &out);
 	return AR_OK;
