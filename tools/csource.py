@@ -45,7 +45,7 @@ def blank(text, keep_strings=False):
         token = match.group(0)
         if keep_strings and token[0] in "\"'":
             return token
-        return re.sub(r"[^\n]", " ", token)
+        return "\n".join(" " * len(line) for line in token.split("\n"))
     return TOKEN.sub(spaces, text)
 
 
