@@ -1,5 +1,5 @@
 // What is said and done about work that a killed process leaves behind, and resume_thread.
-// ci: alone
+// ci: alone any
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { call, follow, newFolder, ok, readLog, refused, sleep, startAgentd, startModel, storeOf, submit, waitFor, within } from '../lib/runtime.mjs';

@@ -1,6 +1,6 @@
 // An approval storm: many questions over many sessions, answered by eight clients that race, with kill -9 in between. Every question has
 // exactly one outcome, and no call runs before its own was allowed. AR_STORM sets the number of questions.
-// ci: alone
+// ci: alone any
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { ask, facts } from '../lib/gate.mjs';

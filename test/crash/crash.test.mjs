@@ -3,7 +3,7 @@
 // point. Afterwards the log is held against everything that any client was told, and on SQLite, now and then between two kills as well, the file by
 // a checker that shares no code with the runtime. AR_CRASH_KILLS sets the number, AR_CRASH_SESSIONS the sessions, AR_CRASH_SEED the moments;
 // AR_CRASH_AT=random leaves the fault points out, for many kills in little time.
-// ci: alone
+// ci: alone any
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';

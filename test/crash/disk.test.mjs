@@ -1,6 +1,6 @@
 // The store refuses a write (disk full, I/O error): the caller is told so, nothing is claimed, nothing is lost, and the next
 // write works. AGENTD_FAULT=store.commit_error:N:error makes the N-th commit of the process fail.
-// ci: alone
+// ci: alone any
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { call, checkError, follow, newFolder, ok, readLog, startAgentd, startModel, submit, waitFor } from '../lib/runtime.mjs';

@@ -1,7 +1,7 @@
 // The disk fails below the store: reads, writes and syncs with errors that a preloaded library injects. Every answer has to be true of what
 // the store has after the next start, and of every outage there is a line in the log. AR_DISK_FAULTS says how many faults come under load.
 // ci: release only (a sanitizer wants to be the first library)
-// ci: alone
+// ci: alone any
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
