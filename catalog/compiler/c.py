@@ -76,7 +76,7 @@ struct ar_event_desc {
 	struct ar_struct_desc payload;
 };
 
-#define AR_TARGET_MEMBERS 4
+#define AR_TARGET_MEMBERS 5
 
 /* A text of a command's input. */
 struct ar_text_member {

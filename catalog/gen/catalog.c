@@ -96,6 +96,8 @@ static const char *const ar_checkpoint_record_status_names[] = { NULL, "pending"
 const struct ar_enum_desc ar_checkpoint_record_status_desc = { "checkpoint_record_status", ar_checkpoint_record_status_names, 4 };
 static const char *const ar_file_change_change_names[] = { NULL, "added", "changed", "deleted" };
 const struct ar_enum_desc ar_file_change_change_desc = { "file_change_change", ar_file_change_change_names, 4 };
+static const char *const ar_evidence_record_kind_names[] = { NULL, "pack", "replay", "review", "trace", "verification" };
+const struct ar_enum_desc ar_evidence_record_kind_desc = { "evidence_record_kind", ar_evidence_record_kind_names, 6 };
 static const char *const ar_thread_started_reason_names[] = { NULL, "new", "branch", "delegate", "parallel" };
 const struct ar_enum_desc ar_thread_started_reason_desc = { "thread_started_reason", ar_thread_started_reason_names, 5 };
 static const char *const ar_turn_completed_status_names[] = { NULL, "completed" };
@@ -330,6 +332,8 @@ static const char *const ar_report_job_status_names[] = { NULL, "completed", "fa
 const struct ar_enum_desc ar_report_job_status_desc = { "report_job_status", ar_report_job_status_names, 4 };
 static const char *const ar_update_session_result_names[] = { NULL, "updated", "no_op" };
 const struct ar_enum_desc ar_update_session_result_desc = { "update_session_result", ar_update_session_result_names, 3 };
+static const char *const ar_record_evidence_kind_names[] = { NULL, "pack", "replay", "review", "trace", "verification" };
+const struct ar_enum_desc ar_record_evidence_kind_desc = { "record_evidence_kind", ar_record_evidence_kind_names, 6 };
 
 static const struct ar_field_desc ar_shape_session_changes_fields[] = {
 	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_session_changes, title), NULL, { 0, false },
@@ -918,8 +922,10 @@ static const struct ar_field_desc ar_shape_evidence_scope_fields[] = {
 	  "The turn.", NULL },
 	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_evidence_scope, task_id), NULL, { 0, false },
 	  "The task.", NULL },
+	{ "jobId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_evidence_scope, job_id), NULL, { 0, false },
+	  "The job.", NULL },
 };
-const struct ar_struct_desc ar_shape_evidence_scope_desc = { ar_shape_evidence_scope_fields, 4, sizeof(struct ar_shape_evidence_scope), NULL, 0, true, offsetof(struct ar_shape_evidence_scope, extra_), 0 };
+const struct ar_struct_desc ar_shape_evidence_scope_desc = { ar_shape_evidence_scope_fields, 5, sizeof(struct ar_shape_evidence_scope), NULL, 0, true, offsetof(struct ar_shape_evidence_scope, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_verification_outcome_fields[] = {
 	{ "name", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_verification_outcome, name), NULL, { 0, false },
@@ -2555,6 +2561,36 @@ static const struct ar_field_desc ar_shape_webhook_record_fields[] = {
 };
 const struct ar_struct_desc ar_shape_webhook_record_desc = { ar_shape_webhook_record_fields, 9, sizeof(struct ar_shape_webhook_record), NULL, 0, true, offsetof(struct ar_shape_webhook_record, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_evidence_record_fields[] = {
+	{ "evidenceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_evidence_record, evidence_id), NULL, { 0, false },
+	  "The evidence.", NULL },
+	{ "kind", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_evidence_record, kind), &ar_evidence_record_kind_desc, { 0, false },
+	  "Its kind.", NULL },
+	{ "ref", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_shape_evidence_record, ref), NULL, { 0, false },
+	  "Where it is stored.", NULL },
+	{ "scope", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_shape_evidence_record, scope), NULL, { 0, false },
+	  "Its coverage.", &ar_shape_evidence_scope_desc },
+	{ "source", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_evidence_record, source), NULL, { 0, false },
+	  "Who says so; absent: not known.", NULL },
+	{ "externalRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_evidence_record, external_ref), NULL, { 0, false },
+	  "Where it is at another system.", NULL },
+	{ "note", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_evidence_record, note), NULL, { 0, false },
+	  "A note of an audit or a review.", NULL },
+	{ "covers", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_evidence_record, covers), NULL, { 0, false },
+	  "Of an export: it covers the facts up to this one.", NULL },
+	{ "verificationOutcomes", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_evidence_record, verification_outcomes), NULL, { 0, false },
+	  "Each check with its status.", &ar_shape_verification_outcome_desc },
+	{ "knownGaps", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_evidence_record, known_gaps), NULL, { 0, false },
+	  "Missing parts with the reason.", &ar_shape_known_gap_desc },
+	{ "traceIds", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_evidence_record, trace_ids), NULL, { 0, false },
+	  "Traces of what is covered.", NULL },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_evidence_record, sequence), NULL, { 0, false },
+	  "Sequence of the evidence.changed fact.", NULL },
+	{ "at", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_evidence_record, at), NULL, { 0, false },
+	  "When it was recorded.", NULL },
+};
+const struct ar_struct_desc ar_shape_evidence_record_desc = { ar_shape_evidence_record_fields, 13, sizeof(struct ar_shape_evidence_record), NULL, 0, true, offsetof(struct ar_shape_evidence_record, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_context_selection_fields[] = {
 	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_context_selection, turn_id), NULL, { 0, false },
 	  "Turn of the request.", NULL },
@@ -3582,6 +3618,18 @@ static const struct ar_field_desc ar_ev_evidence_changed_fields[] = {
 	  "Each check with its status.", &ar_shape_verification_outcome_desc },
 	{ "knownGaps", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_evidence_changed, known_gaps), NULL, { 0, false },
 	  "Missing parts with the reason.", &ar_shape_known_gap_desc },
+	{ "source", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_evidence_changed, source), NULL, { 0, false },
+	  "Who says so: runtime for what it exported, else in the words of who recorded it; absent: not known.", NULL },
+	{ "externalRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_ev_evidence_changed, external_ref), NULL, { 0, false },
+	  "Where it is at another system.", NULL },
+	{ "note", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_ev_evidence_changed, note), NULL, { 0, false },
+	  "A note of an audit or a review.", NULL },
+	{ "sequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_evidence_changed, sequence), NULL, { 0, false },
+	  "Of an export: it covers the facts up to this one.", NULL },
+	{ "treeRoot", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_evidence_changed, tree_root), NULL, { 0, false },
+	  "Of an export: root of the hash tree over the facts up to that one, in hex.", NULL },
+	{ "traceIds", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_evidence_changed, trace_ids), NULL, { 0, false },
+	  "Traces of what is covered.", NULL },
 };
 static const uint64_t ar_ev_evidence_changed_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 4 };
 
@@ -5790,10 +5838,14 @@ static const struct ar_field_desc ar_cmd_export_evidence_in_fields[] = {
 	  "The turn.", NULL },
 	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_export_evidence_in, task_id), NULL, { 0, false },
 	  "The task.", NULL },
+	{ "jobId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_export_evidence_in, job_id), NULL, { 0, false },
+	  "The job.", NULL },
+	{ "sequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_export_evidence_in, sequence), NULL, { 0, false },
+	  "Covers the facts up to this one; without it all of them.", NULL },
 	{ "include", AR_F_TEXTS, false, false, false, 0, 1024, offsetof(struct ar_cmd_export_evidence_in, include), NULL, { 0, false },
-	  "Parts to add.", NULL },
+	  "Signals that must be in the pack: without one of them the export is refused; see docs/evidence.md.", NULL },
 	{ "redactionPolicy", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_export_evidence_in, redaction_policy), NULL, { 0, false },
-	  "Redaction policy.", NULL },
+	  "recorded (the default): facts and contents as they are stored, secrets redacted when they came in; without_contents: no contents, only their digests.", NULL },
 	{ "copyOrReference", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_export_evidence_in, copy_or_reference), &ar_export_evidence_copy_or_reference_desc, { 0, false },
 	  "Whether contents are copied into the pack.", NULL },
 	{ "evidenceId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_export_evidence_in, evidence_id), NULL, { 0, false },
@@ -5801,7 +5853,7 @@ static const struct ar_field_desc ar_cmd_export_evidence_in_fields[] = {
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_export_evidence_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
-static const uint64_t ar_cmd_export_evidence_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 };
+static const uint64_t ar_cmd_export_evidence_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 4 };
 
 static const struct ar_field_desc ar_cmd_export_evidence_out_fields[] = {
 	{ "evidenceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_export_evidence_out, evidence_id), NULL, { 0, false },
@@ -5823,6 +5875,10 @@ static const struct ar_field_desc ar_cmd_export_replay_in_fields[] = {
 	  "The turn.", NULL },
 	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_export_replay_in, task_id), NULL, { 0, false },
 	  "The task.", NULL },
+	{ "jobId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_export_replay_in, job_id), NULL, { 0, false },
+	  "The job.", NULL },
+	{ "sequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_export_replay_in, sequence), NULL, { 0, false },
+	  "Covers the facts up to this one; without it all of them.", NULL },
 	{ "assertions", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_export_replay_in, assertions), NULL, { 0, false },
 	  "Expected result of the replay.", NULL },
 	{ "graderInstructions", AR_F_STRING, false, false, false, 0, 16384, offsetof(struct ar_cmd_export_replay_in, grader_instructions), NULL, { 0, false },
@@ -5830,7 +5886,7 @@ static const struct ar_field_desc ar_cmd_export_replay_in_fields[] = {
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_export_replay_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
-static const uint64_t ar_cmd_export_replay_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 };
+static const uint64_t ar_cmd_export_replay_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 4 };
 
 static const struct ar_field_desc ar_cmd_export_replay_out_fields[] = {
 	{ "evidenceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_export_replay_out, evidence_id), NULL, { 0, false },
@@ -5848,12 +5904,16 @@ static const struct ar_field_desc ar_cmd_export_review_in_fields[] = {
 	  "The turn.", NULL },
 	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_export_review_in, task_id), NULL, { 0, false },
 	  "The task.", NULL },
+	{ "jobId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_export_review_in, job_id), NULL, { 0, false },
+	  "The job.", NULL },
+	{ "sequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_export_review_in, sequence), NULL, { 0, false },
+	  "Covers the facts up to this one; without it all of them.", NULL },
 	{ "template", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_export_review_in, template_), NULL, { 0, false },
-	  "Form of the review.", NULL },
+	  "Form of the review: markdown, the default.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_export_review_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
-static const uint64_t ar_cmd_export_review_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 };
+static const uint64_t ar_cmd_export_review_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 4 };
 
 static const struct ar_field_desc ar_cmd_export_review_out_fields[] = {
 	{ "evidenceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_export_review_out, evidence_id), NULL, { 0, false },
@@ -7590,6 +7650,39 @@ static const struct ar_field_desc ar_cmd_update_session_out_fields[] = {
 	  "Sequence of the newest fact of the session.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_record_evidence_in_fields[] = {
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_record_evidence_in, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "threadId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_record_evidence_in, thread_id), NULL, { 0, false },
+	  "The thread.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_record_evidence_in, turn_id), NULL, { 0, false },
+	  "The turn.", NULL },
+	{ "taskId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_record_evidence_in, task_id), NULL, { 0, false },
+	  "The task.", NULL },
+	{ "jobId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_record_evidence_in, job_id), NULL, { 0, false },
+	  "The job.", NULL },
+	{ "kind", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_record_evidence_in, kind), &ar_record_evidence_kind_desc, { 0, false },
+	  "What it is.", NULL },
+	{ "source", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_cmd_record_evidence_in, source), NULL, { 0, false },
+	  "Who says so, in the words of the evidence system.", NULL },
+	{ "externalRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_cmd_record_evidence_in, external_ref), NULL, { 0, false },
+	  "Where it is at the evidence system.", NULL },
+	{ "verificationOutcomes", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_record_evidence_in, verification_outcomes), NULL, { 0, false },
+	  "Each check with its status, as that system says it.", &ar_shape_verification_outcome_desc },
+	{ "note", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_cmd_record_evidence_in, note), NULL, { 0, false },
+	  "A note of an audit or a review.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_record_evidence_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+static const uint64_t ar_cmd_record_evidence_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 4, UINT64_C(1) << 7 | UINT64_C(1) << 8 | UINT64_C(1) << 9 };
+
+static const struct ar_field_desc ar_cmd_record_evidence_out_fields[] = {
+	{ "evidenceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_record_evidence_out, evidence_id), NULL, { 0, false },
+	  "The evidence.", NULL },
+	{ "evidence", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_record_evidence_out, evidence), NULL, { 0, false },
+	  "Its record.", &ar_shape_evidence_record_desc },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -8007,7 +8100,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_EVIDENCE_CHANGED] = { AR_EV_EVIDENCE_CHANGED, "evidence.changed", "evidence",
 	  "Evidence, a replay, a review or a verification was exported or noticed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_EVIDENCE, 0, NULL,
-	  { ar_ev_evidence_changed_fields, 8, sizeof(struct ar_ev_evidence_changed), ar_ev_evidence_changed_oneofs, 1, false, 0, 0 } },
+	  { ar_ev_evidence_changed_fields, 14, sizeof(struct ar_ev_evidence_changed), ar_ev_evidence_changed_oneofs, 1, false, 0, 0 } },
 	[AR_EV_SNAPSHOT_UPDATED] = { AR_EV_SNAPSHOT_UPDATED, "snapshot.updated", "snapshot",
 	  "A stored snapshot or read model was rewritten.",
 	  false, AR_CLASS_STANDARD, 0, 0, NULL,
@@ -8681,27 +8774,27 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_TURN_FAILED, AR_EV_PROCESS_TERMINATED, AR_EV_SUBAGENT_CLOSED, AR_EV_WORKSPACE_REMOVING }, 4, 200, NULL, "spec+contract" },
 	[AR_CMD_EXPORT_EVIDENCE] = { AR_CMD_EXPORT_EVIDENCE, "export_evidence",
 	  "Pack the facts of a scope as evidence.",
-	  true, false, true, 1u << 1, "submit", { ar_cmd_export_evidence_in_fields, 9, sizeof(struct ar_cmd_export_evidence_in), ar_cmd_export_evidence_in_oneofs, 1, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_export_evidence_in_fields, 11, sizeof(struct ar_cmd_export_evidence_in), ar_cmd_export_evidence_in_oneofs, 1, false, 0, 0 },
 	  { ar_cmd_export_evidence_out_fields, 4, sizeof(struct ar_cmd_export_evidence_out), NULL, 0, false, 0, 0 },
-	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
-	    { NULL, 0 }, { NULL, 0 } }, "evidenceId",
-	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_EXPORT_FAILED, AR_ERR_UNAVAILABLE_REFS }, 3,
+	  { AR_TARGET_ANY, 5, { offsetof(struct ar_cmd_export_evidence_in, session_id), offsetof(struct ar_cmd_export_evidence_in, thread_id), offsetof(struct ar_cmd_export_evidence_in, turn_id), offsetof(struct ar_cmd_export_evidence_in, task_id), offsetof(struct ar_cmd_export_evidence_in, job_id) }, AR_ERR_SCOPE_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_export_evidence_in, idempotency_key) }, { "evidenceId", offsetof(struct ar_cmd_export_evidence_in, evidence_id) } }, "evidenceId",
+	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_EXPORT_FAILED, AR_ERR_UNAVAILABLE_REFS, AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_INPUT, AR_ERR_OVERLOADED, AR_ERR_UNAVAILABLE }, 7,
 	  (const uint16_t[]){ AR_EV_EVIDENCE_CHANGED, AR_EV_OUTPUT_REDACTED }, 2, 200, NULL, "spec+contract" },
 	[AR_CMD_EXPORT_REPLAY] = { AR_CMD_EXPORT_REPLAY, "export_replay",
 	  "Pack a scope so that it can be run again.",
-	  true, false, true, 1u << 1, "submit", { ar_cmd_export_replay_in_fields, 7, sizeof(struct ar_cmd_export_replay_in), ar_cmd_export_replay_in_oneofs, 1, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_export_replay_in_fields, 9, sizeof(struct ar_cmd_export_replay_in), ar_cmd_export_replay_in_oneofs, 1, false, 0, 0 },
 	  { ar_cmd_export_replay_out_fields, 2, sizeof(struct ar_cmd_export_replay_out), NULL, 0, false, 0, 0 },
-	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
-	    { NULL, 0 }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_INPUT_UNAVAILABLE, AR_ERR_EXPORT_FAILED }, 3,
+	  { AR_TARGET_ANY, 5, { offsetof(struct ar_cmd_export_replay_in, session_id), offsetof(struct ar_cmd_export_replay_in, thread_id), offsetof(struct ar_cmd_export_replay_in, turn_id), offsetof(struct ar_cmd_export_replay_in, task_id), offsetof(struct ar_cmd_export_replay_in, job_id) }, AR_ERR_SCOPE_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_export_replay_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_INPUT_UNAVAILABLE, AR_ERR_EXPORT_FAILED, AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_INPUT, AR_ERR_OVERLOADED, AR_ERR_UNAVAILABLE }, 7,
 	  (const uint16_t[]){ AR_EV_EVIDENCE_CHANGED }, 1, 200, NULL, "spec+contract" },
 	[AR_CMD_EXPORT_REVIEW] = { AR_CMD_EXPORT_REVIEW, "export_review",
 	  "Write a scope up for a reviewer.",
-	  true, false, true, 1u << 1, "submit", { ar_cmd_export_review_in_fields, 6, sizeof(struct ar_cmd_export_review_in), ar_cmd_export_review_in_oneofs, 1, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_export_review_in_fields, 8, sizeof(struct ar_cmd_export_review_in), ar_cmd_export_review_in_oneofs, 1, false, 0, 0 },
 	  { ar_cmd_export_review_out_fields, 2, sizeof(struct ar_cmd_export_review_out), NULL, 0, false, 0, 0 },
-	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
-	    { NULL, 0 }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_EXPORT_FAILED }, 2,
+	  { AR_TARGET_ANY, 5, { offsetof(struct ar_cmd_export_review_in, session_id), offsetof(struct ar_cmd_export_review_in, thread_id), offsetof(struct ar_cmd_export_review_in, turn_id), offsetof(struct ar_cmd_export_review_in, task_id), offsetof(struct ar_cmd_export_review_in, job_id) }, AR_ERR_SCOPE_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_export_review_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND, AR_ERR_EXPORT_FAILED, AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_INPUT, AR_ERR_OVERLOADED, AR_ERR_UNAVAILABLE }, 6,
 	  (const uint16_t[]){ AR_EV_EVIDENCE_CHANGED }, 1, 200, NULL, "spec+contract" },
 	[AR_CMD_EVALUATE_PERMISSION] = { AR_CMD_EVALUATE_PERMISSION, "evaluate_permission",
 	  "Evaluate the policy for an act without performing it.",
@@ -9327,6 +9420,14 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { "idempotencyKey", offsetof(struct ar_cmd_update_session_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_THREAD_NOT_FOUND, AR_ERR_INVALID_INPUT }, 3,
 	  (const uint16_t[]){ AR_EV_SESSION_UPDATED, AR_EV_OUTPUT_REDACTED }, 2, 200, NULL, "extension (session.updated without a verb)" },
+	[AR_CMD_RECORD_EVIDENCE] = { AR_CMD_RECORD_EVIDENCE, "record_evidence",
+	  "Record what an evidence system says of a scope: how checks ended, a review, a trace, a note. The runtime quotes it with its source and judges nothing.",
+	  true, true, true, 1u << 2, "decide", { ar_cmd_record_evidence_in_fields, 11, sizeof(struct ar_cmd_record_evidence_in), ar_cmd_record_evidence_in_oneofs, 2, false, 0, 0 },
+	  { ar_cmd_record_evidence_out_fields, 2, sizeof(struct ar_cmd_record_evidence_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_ANY, 5, { offsetof(struct ar_cmd_record_evidence_in, session_id), offsetof(struct ar_cmd_record_evidence_in, thread_id), offsetof(struct ar_cmd_record_evidence_in, turn_id), offsetof(struct ar_cmd_record_evidence_in, task_id), offsetof(struct ar_cmd_record_evidence_in, job_id) }, AR_ERR_SCOPE_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_record_evidence_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_SCOPE_NOT_FOUND }, 2,
+	  (const uint16_t[]){ AR_EV_EVIDENCE_CHANGED }, 1, 200, NULL, "extension (evidence.changed has the callback of an evidence system as a source, and no command for it)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {

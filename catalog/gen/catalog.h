@@ -319,6 +319,7 @@ enum ar_command {
 	AR_CMD_REPORT_JOB = 107,
 	AR_CMD_READ_EVENTS = 108,
 	AR_CMD_UPDATE_SESSION = 109,
+	AR_CMD_RECORD_EVIDENCE = 110,
 	AR_CMD_COUNT,
 };
 
@@ -361,6 +362,9 @@ enum ar_target_kind {
 	X(SEND_SUBAGENT_INPUT, send_subagent_input) \
 	X(RESUME_SUBAGENT, resume_subagent) \
 	X(CLOSE_SUBAGENT, close_subagent) \
+	X(EXPORT_EVIDENCE, export_evidence) \
+	X(EXPORT_REPLAY, export_replay) \
+	X(EXPORT_REVIEW, export_review) \
 	X(EVALUATE_PERMISSION, evaluate_permission) \
 	X(RESOLVE_PERMISSION, resolve_permission) \
 	X(WRITE_PROCESS_STDIN, write_process_stdin) \
@@ -402,7 +406,8 @@ enum ar_target_kind {
 	X(REDELIVER_WEBHOOK, redeliver_webhook) \
 	X(REPORT_WEBHOOK, report_webhook) \
 	X(REPORT_JOB, report_job) \
-	X(UPDATE_SESSION, update_session)
+	X(UPDATE_SESSION, update_session) \
+	X(RECORD_EVIDENCE, record_evidence)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -1025,6 +1030,14 @@ enum ar_file_change_change {
 	AR_FILE_CHANGE_CHANGE_ADDED = 1,
 	AR_FILE_CHANGE_CHANGE_CHANGED = 2,
 	AR_FILE_CHANGE_CHANGE_DELETED = 3,
+};
+
+enum ar_evidence_record_kind {
+	AR_EVIDENCE_RECORD_KIND_PACK = 1,
+	AR_EVIDENCE_RECORD_KIND_REPLAY = 2,
+	AR_EVIDENCE_RECORD_KIND_REVIEW = 3,
+	AR_EVIDENCE_RECORD_KIND_TRACE = 4,
+	AR_EVIDENCE_RECORD_KIND_VERIFICATION = 5,
 };
 
 enum ar_thread_started_reason {
@@ -1773,6 +1786,14 @@ enum ar_update_session_result {
 	AR_UPDATE_SESSION_RESULT_NO_OP = 2,
 };
 
+enum ar_record_evidence_kind {
+	AR_RECORD_EVIDENCE_KIND_PACK = 1,
+	AR_RECORD_EVIDENCE_KIND_REPLAY = 2,
+	AR_RECORD_EVIDENCE_KIND_REVIEW = 3,
+	AR_RECORD_EVIDENCE_KIND_TRACE = 4,
+	AR_RECORD_EVIDENCE_KIND_VERIFICATION = 5,
+};
+
 enum ar_field_kind {
 	AR_F_STRING,
 	AR_F_REF,
@@ -1843,7 +1864,7 @@ struct ar_event_desc {
 	struct ar_struct_desc payload;
 };
 
-#define AR_TARGET_MEMBERS 4
+#define AR_TARGET_MEMBERS 5
 
 /* A text of a command's input. */
 struct ar_text_member {
@@ -2492,6 +2513,7 @@ struct ar_shape_evidence_scope { /* evidence_scope */
 	struct ar_str thread_id; /* string? */
 	struct ar_str turn_id; /* string? */
 	struct ar_str task_id; /* string? */
+	struct ar_str job_id; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -3960,6 +3982,28 @@ struct ar_shape_webhook_record_list {
 	size_t count;
 };
 
+struct ar_shape_evidence_record { /* evidence_record */
+	struct ar_str evidence_id; /* string */
+	int kind; /* enum */
+	struct ar_str ref; /* ref */
+	const struct ar_shape_evidence_scope *scope; /* object? */
+	struct ar_str source; /* string? */
+	struct ar_str external_ref; /* string? */
+	struct ar_str note; /* string? */
+	struct ar_opt_int covers; /* int? */
+	struct ar_shape_verification_outcome_list verification_outcomes; /* array? */
+	struct ar_shape_known_gap_list known_gaps; /* array? */
+	struct ar_texts trace_ids; /* array? */
+	int64_t sequence; /* int */
+	ar_usec at; /* time */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_evidence_record_list {
+	const struct ar_shape_evidence_record *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_context_selection { /* context_selection */
 	struct ar_str turn_id; /* string? */
 	struct ar_texts workspace_refs; /* array? */
@@ -4623,6 +4667,12 @@ struct ar_ev_evidence_changed { /* evidence.changed */
 	const struct ar_shape_evidence_scope *scope; /* object */
 	struct ar_shape_verification_outcome_list verification_outcomes; /* array? */
 	struct ar_shape_known_gap_list known_gaps; /* array? */
+	struct ar_str source; /* string? */
+	struct ar_str external_ref; /* string? */
+	struct ar_str note; /* string? */
+	struct ar_opt_int sequence; /* int? */
+	struct ar_str tree_root; /* string? */
+	struct ar_texts trace_ids; /* array? */
 };
 
 struct ar_ev_snapshot_updated { /* snapshot.updated */
@@ -5972,6 +6022,8 @@ struct ar_cmd_export_evidence_in { /* export_evidence, input */
 	struct ar_str thread_id; /* string? */
 	struct ar_str turn_id; /* string? */
 	struct ar_str task_id; /* string? */
+	struct ar_str job_id; /* string? */
+	struct ar_opt_int sequence; /* int? */
 	struct ar_texts include; /* array? */
 	struct ar_str redaction_policy; /* string? */
 	int copy_or_reference; /* enum? */
@@ -5991,6 +6043,8 @@ struct ar_cmd_export_replay_in { /* export_replay, input */
 	struct ar_str thread_id; /* string? */
 	struct ar_str turn_id; /* string? */
 	struct ar_str task_id; /* string? */
+	struct ar_str job_id; /* string? */
+	struct ar_opt_int sequence; /* int? */
 	struct ar_str assertions; /* array? */
 	struct ar_str grader_instructions; /* string? */
 	struct ar_str idempotency_key; /* string? */
@@ -6006,6 +6060,8 @@ struct ar_cmd_export_review_in { /* export_review, input */
 	struct ar_str thread_id; /* string? */
 	struct ar_str turn_id; /* string? */
 	struct ar_str task_id; /* string? */
+	struct ar_str job_id; /* string? */
+	struct ar_opt_int sequence; /* int? */
 	struct ar_str template_; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
@@ -7107,6 +7163,25 @@ struct ar_cmd_update_session_out { /* update_session, result */
 	int64_t sequence; /* int */
 };
 
+struct ar_cmd_record_evidence_in { /* record_evidence, input */
+	struct ar_str session_id; /* string? */
+	struct ar_str thread_id; /* string? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str task_id; /* string? */
+	struct ar_str job_id; /* string? */
+	int kind; /* enum */
+	struct ar_str source; /* string */
+	struct ar_str external_ref; /* string? */
+	struct ar_shape_verification_outcome_list verification_outcomes; /* array? */
+	struct ar_str note; /* string? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_record_evidence_out { /* record_evidence, result */
+	struct ar_str evidence_id; /* string */
+	const struct ar_shape_evidence_record *evidence; /* object */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -7153,6 +7228,7 @@ extern const struct ar_enum_desc ar_artifact_record_state_desc;
 extern const struct ar_enum_desc ar_checkpoint_record_phase_desc;
 extern const struct ar_enum_desc ar_checkpoint_record_status_desc;
 extern const struct ar_enum_desc ar_file_change_change_desc;
+extern const struct ar_enum_desc ar_evidence_record_kind_desc;
 extern const struct ar_enum_desc ar_thread_started_reason_desc;
 extern const struct ar_enum_desc ar_turn_completed_status_desc;
 extern const struct ar_enum_desc ar_turn_failed_status_desc;
@@ -7270,6 +7346,7 @@ extern const struct ar_enum_desc ar_end_schedule_result_desc;
 extern const struct ar_enum_desc ar_list_schedules_status_desc;
 extern const struct ar_enum_desc ar_report_job_status_desc;
 extern const struct ar_enum_desc ar_update_session_result_desc;
+extern const struct ar_enum_desc ar_record_evidence_kind_desc;
 extern const struct ar_struct_desc ar_shape_session_changes_desc;
 extern const struct ar_struct_desc ar_shape_offered_tool_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;
@@ -7402,6 +7479,7 @@ extern const struct ar_struct_desc ar_shape_file_change_desc;
 extern const struct ar_struct_desc ar_shape_worker_live_desc;
 extern const struct ar_struct_desc ar_shape_quota_row_desc;
 extern const struct ar_struct_desc ar_shape_webhook_record_desc;
+extern const struct ar_struct_desc ar_shape_evidence_record_desc;
 extern const struct ar_struct_desc ar_shape_context_selection_desc;
 extern const struct ar_struct_desc ar_shape_prompt_augmentation_desc;
 extern const struct ar_struct_desc ar_shape_input_routing_desc;

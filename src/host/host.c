@@ -10,6 +10,8 @@
 #include "metrics.h"
 #include "ops/descriptors.h"
 #include "ops/scrape.h"
+#include "ops/evidence_key.h"
+#include "ops/system.h"
 #include "ops/work_mark.h"
 #include "permission.h"
 #include "host_priv.h"
@@ -214,18 +216,6 @@ static void read_tenants(struct ar_host *r, const struct ar_config *c)
 	r->policy.tenant_quota_count = c->tenants_count;
 }
 
-/* The kinds of system and processor; nothing that identifies the host. */
-static void read_system(struct ar_host *r)
-{
-	uv_utsname_t name;
-
-	if (uv_os_uname(&name) != 0)
-		return;
-	r->policy.os = keep_text(r, name.sysname);
-	r->policy.arch = keep_text(r, name.machine);
-	r->policy.shell = AR_STR("/bin/sh");
-}
-
 static void read_policy(struct ar_host *r, const struct ar_config *c)
 {
 	r->policy = (struct ar_policy){
@@ -262,7 +252,7 @@ static void read_policy(struct ar_host *r, const struct ar_config *c)
 		.queue_by_default = c->queue.default_policy == AR_CONFIG_QUEUE_DEFAULT_POLICY_QUEUE,
 		.auto_resume = c->recovery.auto_resume,
 	};
-	read_system(r);
+	ar_system_describe(&r->arena, &r->policy);
 	read_tenants(r, c);
 	read_budget(&c->budget, &r->policy.budget);
 	r->policy.budget.inactivity_ms = c->turn.inactivity_ms;
@@ -344,6 +334,14 @@ static void offer_tools(struct ar_host *r, const struct ar_config *c)
 	ar_host_open_servers(r, c);
 }
 
+static void open_follow(struct ar_host *r, const struct ar_config *c)
+{
+	r->follow = ar_follow_new(&(struct ar_follow_options){ .store = r->store,
+							       .clock = ar_clock_system(),
+							       .ring_bytes = (size_t)c->limits.ring_bytes,
+							       .look_every = r->member ? FEED_LOOK : 0 });
+}
+
 static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_clock *clock = ar_clock_system();
@@ -364,10 +362,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		return err->status;
 	open_workers(r, c);
 	offer_tools(r, c);
-	r->follow = ar_follow_new(&(struct ar_follow_options){ .store = r->store,
-							       .clock = clock,
-							       .ring_bytes = (size_t)c->limits.ring_bytes,
-							       .look_every = r->member ? FEED_LOOK : 0 });
+	open_follow(r, c);
 	r->engine = ar_engine_new(&(struct ar_engine_options){
 		.store = r->store,
 		.follow = r->follow,
@@ -393,6 +388,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		.model_calls = ar_descriptors_for_calls(c),
 		.commit_backlog = COMMIT_BACKLOG,
 		.mark = r->work_mark,
+		.evidence_key = &r->evidence_key,
 		.died = r->died,
 		.on_blocked = on_blocked,
 		.on_lost_write = on_lost_write,
@@ -585,6 +581,7 @@ static enum ar_status open_store(struct ar_host *r, const struct ar_config *c, s
 		/* The socket and the pid file stand in the folder: one process per folder, and
 		 * agentctl finds it by the lock. */
 		if (ar_file_lock_acquire(folder.p, &r->folder_lock, err) != AR_OK ||
+		    ar_evidence_key_open(c->data_dir, &r->evidence_key, err) != AR_OK ||
 		    open_postgres(r, c, err) != AR_OK)
 			return err->status;
 		return ar_node_join(r, err);
@@ -602,7 +599,7 @@ static enum ar_status open_store(struct ar_host *r, const struct ar_config *c, s
 		    &r->store, err) != AR_OK)
 		return err->status;
 	r->work_mark = ar_work_mark_open(c->data_dir, &r->died); /* ours alone, now that the store is */
-	return AR_OK;
+	return ar_evidence_key_open(c->data_dir, &r->evidence_key, err);
 }
 
 static void open_loop(struct ar_host *r)

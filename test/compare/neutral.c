@@ -28,6 +28,12 @@ static const struct asked *asked_from(const struct ar_input *in, struct ar_arena
 	return asked;
 }
 
+static void channel_from(struct ar_neutral_input *n, const struct ar_input *in)
+{
+	n->subject = in->channel.id;
+	n->reason = in->channel.reason;
+}
+
 struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct ar_arena *a)
 {
 	struct ar_neutral_input n = { .kind = (int)in->kind,
@@ -65,8 +71,7 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 		break;
 	case AR_IN_CHANNEL_FOLLOWED:
 	case AR_IN_CHANNEL_GONE:
-		n.subject = in->channel.id;
-		n.reason = in->channel.reason;
+		channel_from(&n, in);
 		break;
 	case AR_IN_TOOL_DONE:
 		n.call = in->tool_done.call;
@@ -93,6 +98,7 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 		n.body = in->inspected.found;
 		break;
 	case AR_IN_WORKER:
+	case AR_IN_CONTENTS: /* decides nothing */
 	case AR_IN_SCHEDULE_DUE:
 		break;
 	}
@@ -160,6 +166,7 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 		in->inspected.found = n->body;
 		break;
 	case AR_IN_WORKER:
+	case AR_IN_CONTENTS: /* decides nothing */
 	case AR_IN_SCHEDULE_DUE:
 		break;
 	}

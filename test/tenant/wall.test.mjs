@@ -20,7 +20,7 @@ const NAMED = {
 };
 const INNER = { processId: 'proc', toolCallId: 'tool', subagentId: 'sub', channelId: 'chan', jobId: 'job', jobItemId: 'item', runId: 'run', evidenceId: 'ev', trialId: 'trial', checkpointId: 'cp', from: 'cp', to: 'cp' };
 // Ids that the caller gives to something new, and what such commands refuse when they are minted ones.
-const CHOSEN = { create_session: ['workspaceId'], submit_turn: ['turnId', 'taskId', 'channelId'], create_task: ['taskId'], start_task: ['runId'], retry_task: ['runId'], spawn_subagent: ['subagentId'], send_subagent_input: ['turnId'], create_job: ['jobId', 'taskId'] };
+const CHOSEN = { create_session: ['workspaceId'], submit_turn: ['turnId', 'taskId', 'channelId'], create_task: ['taskId'], start_task: ['runId'], retry_task: ['runId'], spawn_subagent: ['subagentId'], send_subagent_input: ['turnId'], create_job: ['jobId', 'taskId'], export_evidence: ['evidenceId'] };
 
 function idFor(command, name, ids) {
 	if (CHOSEN[command]?.includes(name)) return undefined;

@@ -32,17 +32,15 @@ static bool find_turn(const struct ar_session *s, const struct ar_cmd_get_tool_i
  * False: the session has no such child. */
 static bool find_caller(const struct ar_session *s, const struct ar_shape_party *caller, struct ar_turn *turn)
 {
+	const struct ar_shape_subagent_record *r;
+
 	if (!caller || !ar_str_is(caller->kind, CALLER_SUBAGENT))
 		return true;
-	for (size_t i = 0; i < s->subagents.count; i++) {
-		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i);
-
-		if (!ar_str_eq(r->subagent_id, caller->id))
-			continue;
-		*turn = (struct ar_turn){ .thread = r->child_thread_id, .options = r->options };
-		return true;
-	}
-	return false;
+	r = ar_session_subagent(s, caller->id);
+	if (!r)
+		return false;
+	*turn = (struct ar_turn){ .thread = r->child_thread_id, .options = r->options };
+	return true;
 }
 
 /* As if set_policy had never changed it; what it points to is the session's own. */

@@ -192,12 +192,13 @@ static void prepare(struct ar_live *l)
 					      .last_seq = l->state.head,
 					      .at = r->input.now,
 					      .body = ar_buf_str(&c->body) };
+	if (c->decision.event_count > 0 || r->input.kind == AR_IN_CONTENTS)
+		add_contents(c);
 	if (c->decision.event_count > 0) {
 		add_session_row(l);
 		add_task_rows(l);
 		add_action_rows(l);
 		add_item_rows(l);
-		add_contents(c);
 		add_closed_steps(l);
 		add_snapshot(l);
 	}

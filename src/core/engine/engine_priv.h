@@ -129,7 +129,7 @@ struct ar_engine {
 	struct ar_engine_options o;
 	struct ar_map sessions; /* session key -> struct ar_live */
 	struct ar_list idle; /* least recently used first */
-	size_t idle_count;
+	size_t idle_count, exports; /* the latter: under way */
 	struct ar_list working;
 	struct ar_list unrecovered; /* read from the store with open work, before all tools were found */
 	struct ar_timer tools_again; /* while there are some */

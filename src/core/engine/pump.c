@@ -24,6 +24,7 @@
 #include "process/process_run.h"
 #include "quota/usage.h"
 #include "schedule/due.h"
+#include "export/export_run.h"
 #include "fault.h"
 #include "funnel.h"
 #include "job/fetch.h"
@@ -170,7 +171,7 @@ static void decide(struct ar_live *l, struct ar_engine_request *r)
 		ar_request_repeat(r, &known->input, ar_str_from(known->reply));
 		return;
 	}
-	if (!ar_fetch_hold(l, r))
+	if (!ar_export_hold(l, r) && !ar_fetch_hold(l, r))
 		ar_live_decide(l, r);
 }
 
@@ -209,8 +210,8 @@ void ar_live_decide(struct ar_live *l, struct ar_engine_request *r)
 		return;
 	}
 	c->request = r;
-	if (rc != AR_OK ||
-	    (c->decision.event_count == 0 && !r->has_receipt && !has_audited_effects(r, &c->decision))) {
+	if (rc != AR_OK || (c->decision.event_count == 0 && r->input.kind != AR_IN_CONTENTS &&
+			    !r->has_receipt && !has_audited_effects(r, &c->decision))) {
 		finish_without_facts(l, r, rc);
 		return;
 	}

@@ -128,7 +128,7 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 	ar_projection_artifact_summary(s, shown.thread, w);
 	ar_projection_channel_summary(s, w);
 	ar_projection_session_parts(s, &shown, w);
-	ar_jw_mraw(w, "evidenceRefs", AR_STR("[]"));
+	ar_projection_evidence_refs(s, shown.thread, w);
 	ar_jw_mint(w, "asOfSequence", (int64_t)s->head);
 	ar_arena_fini(&shown.arena);
 }

@@ -191,7 +191,6 @@ static void not_built(struct ar_jw *w)
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
 		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
-	ar_jw_mraw(w, "evidenceSummary", AR_STR("{\"evidenceRefs\":[],\"verificationOutcomes\":[]}"));
 }
 
 /* The word of the fact that moved the thread, until the model is asked or a tool runs: then nothing is
@@ -251,6 +250,7 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_projection_jobs(s, among, w);
 	ar_projection_thread_tasks(s, t, w);
 	not_built(w);
+	ar_projection_evidence(s, t, w);
 	history(t, removed, w);
 	ar_jw_key(w, "contextBoundary");
 	ar_projection_boundary(t, w);

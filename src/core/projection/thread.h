@@ -75,4 +75,8 @@ void ar_projection_diagnostics(const struct ar_session *s, const struct ar_threa
 /* Where its conversation was shortened last. */
 void ar_projection_boundary(const struct ar_thread *t, struct ar_jw *w);
 
+/* evidence.c: member `evidenceSummary` of a thread, and `evidenceRefs` of one or (absent) of all. */
+void ar_projection_evidence(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
+void ar_projection_evidence_refs(const struct ar_session *s, struct ar_str thread, struct ar_jw *w);
+
 #endif

@@ -502,6 +502,7 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_PERMISSION_EVALUATED] = ar_apply_permission_evaluated,
 	[AR_EV_OUTPUT_SPILLED] = ar_apply_output_spilled,
 	[AR_EV_ARTIFACT_CHANGED] = ar_apply_artifact_changed,
+	[AR_EV_EVIDENCE_CHANGED] = ar_apply_evidence_changed,
 	[AR_EV_TASK_PROFILE_RESOLVED] = ar_apply_profile,
 	[AR_EV_ROUTING_CANDIDATES_RESOLVED] = ar_apply_routing,
 	[AR_EV_ROUTING_SINGLE_CANDIDATE] = ar_apply_routing,

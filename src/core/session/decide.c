@@ -87,6 +87,8 @@ static ar_decide_fn *decision_for(const struct ar_input *in)
 		return ar_decide_sent;
 	case AR_IN_JOB_DUE:
 		return ar_decide_job_due;
+	case AR_IN_CONTENTS:
+		return ar_decide_contents;
 	case AR_IN_SERVERS:
 		return ar_decide_servers;
 	}

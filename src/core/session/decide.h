@@ -283,6 +283,7 @@ ar_decide_fn ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_
 	ar_decide_recover, ar_decide_repair, ar_decide_budget_due, ar_decide_action_due, ar_decide_tool_asked,
 	ar_decide_process_ready, ar_decide_process_told, ar_decide_process_over, ar_decide_silence_due,
 	ar_decide_channel_followed, ar_decide_channel_gone, ar_decide_task_due, ar_decide_access,
-	ar_decide_worker_changed, ar_decide_sent, ar_decide_schedule_due, ar_decide_job_due;
+	ar_decide_worker_changed, ar_decide_sent, ar_decide_schedule_due, ar_decide_job_due,
+	ar_decide_contents;
 
 #endif

@@ -10,6 +10,7 @@
 #include "tool.h"
 #include "worker.h"
 
+struct ar_exported; /* evidence/evidence.h */
 struct ar_job_read; /* job/job.h */
 struct ar_policy;
 struct ar_server_state; /* port/workspace/servers.h */
@@ -43,6 +44,7 @@ enum ar_input_kind {
 	AR_IN_SCHEDULE_DUE, /* a time of a schedule has come */
 	AR_IN_JOB_DUE, /* the time of a job is over, or more of its items may begin */
 	AR_IN_SERVERS, /* the servers of a workspace were started for a turn, or were not */
+	AR_IN_CONTENTS, /* contents are stored, without a fact */
 };
 
 /* Output bytes of a step, in order: which kind, which of several, how many. */
@@ -231,6 +233,7 @@ struct ar_input {
 	bool is_zone_unknown;
 	/* The worker that has the session's workspace, as it is now; state 0: none, or not known */
 	struct ar_worker_status worker;
+	const struct ar_exported *exported; /* of COMMAND export_...: what it came to; NULL: nothing yet */
 	const struct ar_job_read *read; /* what ar_job_needs() asked for; NULL: nothing */
 	struct ar_tenant_usage usage; /* of that tenant, or of the one whose session it is */
 	union { /* by kind */
@@ -273,6 +276,7 @@ struct ar_input {
 		const struct ar_servers_end *servers;
 		const struct ar_checkpoint_end *checkpoint_done;
 		const struct ar_sent *sent;
+		struct ar_texts contents;
 	};
 };
 

@@ -14,6 +14,7 @@
 #include "artifact/artifact.h"
 #include "channel/snapshot_channel.h"
 #include "checkpoint/checkpoints.h"
+#include "evidence/evidence.h"
 #include "job/snapshot_job.h"
 #include "pack/pack.h"
 #include "process/snapshot_process.h"
@@ -287,6 +288,9 @@ static const struct ar_field_desc output_fields[] = {
 static const struct ar_field_desc artifact_fields[] = {
 	OBJECT(ar_artifact, record, artifact_record),
 };
+static const struct ar_field_desc evidence_fields[] = {
+	OBJECT(ar_evidence, record, evidence_record),
+};
 static const struct ar_field_desc checkpoint_fields[] = {
 	OBJECT(ar_checkpoint, record, checkpoint_record),
 };
@@ -322,6 +326,7 @@ static const struct ar_field_desc session_fields[] = {
 	OPT(ar_session, counters.checkpoint),
 	OPT(ar_session, counters.subagent),
 	OPT(ar_session, counters.job),
+	OPT(ar_session, counters.evidence),
 	OPT(ar_session, declared_count),
 	OPT(ar_session, artifacts_left),
 	OPT(ar_session, day.number),
@@ -424,6 +429,7 @@ static const struct kind process_input = KIND(ar_process_input, process_input_fi
 static const struct kind artifact = KIND(ar_artifact, artifact_fields);
 static const struct kind checkpoint = KIND(ar_checkpoint, checkpoint_fields);
 static const struct kind subagent = KIND(ar_subagent, subagent_fields);
+static const struct kind evidence = KIND(ar_evidence, evidence_fields);
 static const struct kind webhook_failure = KIND(ar_webhook_failure, webhook_failure_fields);
 static const struct kind pack = KIND(ar_pack, pack_fields);
 static const struct kind bridged = KIND(ar_bridged, bridged_fields);
@@ -484,6 +490,7 @@ static const struct part session_parts[] = {
 	PART(ar_session, versions, FILLED_LIST, &artifact),
 	PART(ar_session, subagents, FILLED_LIST, &subagent),
 	PART(ar_session, environments, FILLED_LIST, &environment),
+	PART(ar_session, evidence, FILLED_LIST, &evidence),
 };
 static const struct kind session = KIND_WITH_PARTS(ar_session, session);
 
@@ -702,38 +709,26 @@ static bool have_sheets(const struct ar_vec *tasks)
 	return true;
 }
 
-static bool have_records(const struct ar_vec *artifacts)
+/* Of artifacts, checkpoints, evidence and child agents: each begins with its record. */
+static bool have_records(const struct ar_vec *items)
 {
-	for (size_t i = 0; i < artifacts->count; i++) {
-		if (!ar_artifact_at(artifacts, i))
+	for (size_t i = 0; i < items->count; i++) {
+		if (!*(const void *const *)items->at[i])
 			return false;
 	}
 	return true;
 }
 
-static bool have_subagents(const struct ar_session *s)
-{
-	for (size_t i = 0; i < s->subagents.count; i++) {
-		if (!ar_subagent_at(s, i))
-			return false;
-	}
-	return true;
-}
-
-static bool have_checkpoints(const struct ar_session *s)
-{
-	for (size_t i = 0; i < s->checkpoints.count; i++) {
-		if (!ar_checkpoint_at(s, i))
-			return false;
-	}
-	return true;
-}
+_Static_assert(offsetof(struct ar_artifact, record) == 0 && offsetof(struct ar_checkpoint, record) == 0 &&
+		       offsetof(struct ar_evidence, record) == 0 && offsetof(struct ar_subagent, record) == 0,
+	       "it is the first member");
 
 enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot, struct ar_error *err)
 {
 	if (!read_item(s, snapshot, &session, s) || !have_sheets(&s->declared) ||
-	    !have_records(&s->artifacts) || !have_records(&s->versions) || !have_checkpoints(s) ||
-	    !have_subagents(s) || !ar_webhooks_are_whole(s) || !ar_packs_are_whole(s))
+	    !have_records(&s->artifacts) || !have_records(&s->versions) || !have_records(&s->checkpoints) ||
+	    !have_records(&s->subagents) || !have_records(&s->evidence) || !ar_webhooks_are_whole(s) ||
+	    !ar_packs_are_whole(s))
 		return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
 			       AR_STR_ARG(s->session_key));
 	ar_blocks_restore(s);

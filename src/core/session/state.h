@@ -124,7 +124,7 @@ struct ar_kept_environment {
 /* Last number handed out per kind of id. */
 struct ar_counters {
 	int64_t thread, turn, task, run, step, request, action;
-	struct ar_opt_int process, channel, checkpoint, subagent, job;
+	struct ar_opt_int process, channel, checkpoint, subagent, job, evidence;
 };
 
 struct ar_totals {
@@ -200,6 +200,7 @@ struct ar_session {
 	struct ar_opt_bool archived; /* lists leave it out */
 	struct ar_vec packs; /* struct ar_pack (pack/): closed children that nobody looked at */
 	struct ar_vec environments; /* struct ar_kept_environment, newest last */
+	struct ar_vec evidence; /* struct ar_evidence (evidence/), newest last */
 };
 
 /* ---- reading ---- */

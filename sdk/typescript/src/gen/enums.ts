@@ -964,6 +964,8 @@ export interface EvidenceScope {
   turnId?: string;
   /** The task. */
   taskId?: string;
+  /** The job. */
+  jobId?: string;
   [extra: string]: unknown;
 }
 
@@ -982,6 +984,37 @@ export interface KnownGap {
   part: string;
   /** Why. */
   reason: string;
+  [extra: string]: unknown;
+}
+
+/** Evidence that was exported or recorded. */
+export interface EvidenceRecord {
+  /** The evidence. */
+  evidenceId: string;
+  /** Its kind. */
+  kind: "pack" | "replay" | "review" | "trace" | "verification";
+  /** Where it is stored. */
+  ref: string;
+  /** Its coverage. */
+  scope?: EvidenceScope;
+  /** Who says so; absent: not known. */
+  source?: string;
+  /** Where it is at another system. */
+  externalRef?: string;
+  /** A note of an audit or a review. */
+  note?: string;
+  /** Of an export: it covers the facts up to this one. */
+  covers?: number;
+  /** Each check with its status. */
+  verificationOutcomes?: VerificationOutcome[];
+  /** Missing parts with the reason. */
+  knownGaps?: KnownGap[];
+  /** Traces of what is covered. */
+  traceIds?: string[];
+  /** Sequence of the evidence.changed fact. */
+  sequence: number;
+  /** When it was recorded. */
+  at: string;
   [extra: string]: unknown;
 }
 

@@ -1027,6 +1027,18 @@ export interface EvidenceChangedPayload {
   verificationOutcomes?: VerificationOutcome[];
   /** Missing parts with the reason. */
   knownGaps?: KnownGap[];
+  /** Who says so: runtime for what it exported, else in the words of who recorded it; absent: not known. */
+  source?: string;
+  /** Where it is at another system. */
+  externalRef?: string;
+  /** A note of an audit or a review. */
+  note?: string;
+  /** Of an export: it covers the facts up to this one. */
+  sequence?: number;
+  /** Of an export: root of the hash tree over the facts up to that one, in hex. */
+  treeRoot?: string;
+  /** Traces of what is covered. */
+  traceIds?: string[];
   [extra: string]: unknown;
 }
 

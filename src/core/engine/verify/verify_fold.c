@@ -271,6 +271,11 @@ static void note_rows(struct ar_fold *f, const struct ar_event *events, size_t c
 		note_action(f, &actions[i]);
 }
 
+static bool is_far_enough(const struct ar_fold *f)
+{
+	return f->until && f->state.head >= f->until;
+}
+
 /* All facts of one commit; its rows were rendered behind the last of them. */
 static enum ar_status fold_row(struct ar_fold *f, const struct ar_store_row *row, struct ar_error *err)
 {
@@ -280,8 +285,14 @@ static enum ar_status fold_row(struct ar_fold *f, const struct ar_store_row *row
 
 	while (!ar_str_empty(rest)) {
 		rest = ar_str_split(rest, '\n', &line);
-		if (!ar_str_empty(line) && fold_line(f, line, &events[n++], err) != AR_OK)
+		if (ar_str_empty(line))
+			continue;
+		if (is_far_enough(f))
+			return AR_OK;
+		if (fold_line(f, line, &events[n++], err) != AR_OK)
 			return AR_E_CORRUPT;
+		if (f->each)
+			f->each(f->arg, &events[n - 1], line);
 	}
 	if (f->state.head != row->last_seq)
 		return ar_fail(err, AR_E_CORRUPT,
@@ -301,6 +312,8 @@ enum ar_status ar_fold_rows(struct ar_fold *f, const struct ar_store_row *rows, 
 	enum ar_status rc = AR_OK;
 
 	for (size_t i = 0; i < count && rc == AR_OK; i++) {
+		if (is_far_enough(f))
+			return AR_OK;
 		if (rows[i].last_seq <= f->state.head)
 			continue;
 		if (rows[i].first_seq != f->state.head + 1)

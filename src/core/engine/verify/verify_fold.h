@@ -42,6 +42,9 @@ struct ar_fold {
 	struct ar_session state;
 	struct ar_json_parser *json; /* borrowed, for one text at a time */
 	bool is_bare; /* nothing but the state is wanted */
+	uint64_t until; /* sequence of the last fact that is folded; 0: all are */
+	void (*each)(void *arg, const struct ar_event *e, struct ar_str line); /* of each; NULL: none */
+	void *arg;
 	uint64_t renewed; /* sequence when the state's memory was last renewed */
 	struct ar_fold_digests digests[AR_FOLD_KINDS];
 	struct ar_fold_name *names;

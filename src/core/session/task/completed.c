@@ -69,8 +69,11 @@ static struct ar_ev_evidence_changed evidence_of(int kind, struct ar_str ref)
 		e.review_ref = ref;
 	else if (kind == AR_EVIDENCE_CHANGED_KIND_TRACE)
 		e.trace_ref = ref;
-	else
+	else if (kind == AR_EVIDENCE_CHANGED_KIND_PACK)
 		e.pack_ref = ref;
+	else
+		e.kind =
+			0; /* how checks ended is recorded by record_evidence: here it would be a mere name */
 	return e;
 }
 
@@ -86,6 +89,7 @@ void ar_task_say_evidence(struct ar_decision *d, const struct ar_task *task,
 
 		if (!is_said(r, r->kind) || e.kind <= 0)
 			continue;
+		e.source = ar_str_absent(d->input->account) ? AR_STR("caller") : d->input->account;
 		e.scope = &(struct ar_shape_evidence_scope){ .task_id = task->id };
 		ids.at[AR_SCOPE_EVIDENCE] = r->ref;
 		ar_decide_emit(d, AR_EV_EVIDENCE_CHANGED, &ids, &e);
