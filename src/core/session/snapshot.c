@@ -575,9 +575,11 @@ static void write_item(struct ar_jw *w, const struct kind *k, const void *item)
 void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out)
 {
 	struct ar_jw w = ar_jw(out);
+	struct ar_session whole = *s;
 
 	ar_packs_open_all(s);
-	write_item(&w, &session, s);
+	whole.packs = (struct ar_vec){ 0 };
+	write_item(&w, &session, &whole);
 }
 
 void ar_session_snapshot_packed(const struct ar_session *s, struct ar_buf *out)
@@ -692,10 +694,14 @@ static bool fill_stubs(struct ar_session *s, struct ar_json array, const struct 
 	return i == stubs->count;
 }
 
-bool ar_snapshot_read_pack(struct ar_session *s, struct ar_json v, const struct ar_pack *p)
+bool ar_snapshot_read_pack(struct ar_json v, struct ar_pack *p)
 {
-	return fill_stubs(s, ar_json_get(v, "threads"), &packed_parts[0], &p->threads) &&
-	       fill_stubs(s, ar_json_get(v, "subagents"), &packed_parts[1], &p->subagents);
+	struct ar_session into = { .arena = p->arena }; /* nothing else of it is used */
+	bool is_good = fill_stubs(&into, ar_json_get(v, "threads"), &packed_parts[0], &p->threads) &&
+		       fill_stubs(&into, ar_json_get(v, "subagents"), &packed_parts[1], &p->subagents);
+
+	p->arena = into.arena;
+	return is_good;
 }
 
 static bool have_sheets(const struct ar_vec *tasks)
@@ -747,6 +753,7 @@ void ar_session_init(struct ar_session *s, struct ar_str session_key, struct ar_
 
 void ar_session_fini(struct ar_session *s)
 {
+	ar_packs_fini(s);
 	ar_map_fini(&s->declared_ids);
 	ar_arena_fini(&s->arena);
 	*s = (struct ar_session){ 0 };

@@ -10,11 +10,6 @@
 
 #define BODY_MAX (64 << 20) /* bytes of JSON, as the parser takes them */
 
-static struct ar_session *writable(const struct ar_session *s)
-{
-	return (struct ar_session *)(uintptr_t)s;
-}
-
 /* ---- marks ---- */
 
 /* FNV-1a. Two ids with one mark cost no more than a pack that is opened for nothing. */
@@ -70,22 +65,20 @@ static void mark_subagent(struct ar_buf *marks, const struct ar_shape_subagent_r
 
 /* ---- opening ---- */
 
-void ar_pack_open(const struct ar_session *s, struct ar_pack *p)
+void ar_pack_open(struct ar_pack *p)
 {
 	struct ar_json_parser *json = ar_json_parser_new(); /* the session's own may be in use */
 	struct ar_arena arena = { 0 };
-	struct ar_session *own = writable(s);
 	struct ar_str packed, text;
 	struct ar_json v;
-	size_t index;
 
-	AR_ASSERT(ar_vec_find(&own->packs, p, &index));
-	ar_vec_remove(&own->packs, index);
+	AR_ASSERT(!p->is_open);
+	p->is_open = true;
 	/* The store found it as it was written; else this is a bug, as in renew() of the engine. */
 	AR_ASSERT(ar_base64_decode(&arena, p->body, &packed));
 	AR_ASSERT(ar_decompress(&arena, packed, BODY_MAX, &text));
 	AR_ASSERT(ar_json_parse(json, text, &v, NULL) == AR_OK);
-	AR_ASSERT(ar_snapshot_read_pack(own, v, p));
+	AR_ASSERT(ar_snapshot_read_pack(v, p));
 	ar_json_parser_free(json);
 	ar_arena_fini(&arena);
 }
@@ -95,12 +88,12 @@ bool ar_packs_seek(const struct ar_session *s, struct ar_str id)
 	uint32_t mark = s->packs.count > 0 ? mark_of(id) : 0;
 	bool is_any = false;
 
-	for (size_t i = s->packs.count; i > 0; i--) {
-		struct ar_pack *p = s->packs.at[i - 1];
+	for (size_t i = 0; i < s->packs.count; i++) {
+		struct ar_pack *p = s->packs.at[i];
 
-		if (!has_mark(p, mark))
+		if (p->is_open || !has_mark(p, mark))
 			continue;
-		ar_pack_open(s, p);
+		ar_pack_open(p);
 		is_any = true;
 	}
 	return is_any;
@@ -108,8 +101,18 @@ bool ar_packs_seek(const struct ar_session *s, struct ar_str id)
 
 void ar_packs_open_all(const struct ar_session *s)
 {
-	while (s->packs.count > 0)
-		ar_pack_open(s, s->packs.at[s->packs.count - 1]);
+	for (size_t i = 0; i < s->packs.count; i++) {
+		struct ar_pack *p = s->packs.at[i];
+
+		if (!p->is_open)
+			ar_pack_open(p);
+	}
+}
+
+void ar_packs_fini(struct ar_session *s)
+{
+	for (size_t i = 0; i < s->packs.count; i++)
+		ar_arena_fini(&((struct ar_pack *)s->packs.at[i])->arena);
 }
 
 /* ---- reading ---- */
@@ -297,15 +300,20 @@ struct ar_session ar_packs_plan(const struct ar_session *s, struct ar_arena *a)
 	int64_t number = 0;
 	size_t count;
 
+	plan.packs = (struct ar_vec){ 0 };
 	if (s->subagents.count <= AR_PACK_SIZE)
 		return plan;
 	found = ar_arena_alloc(a, s->subagents.count * sizeof(*found));
 	count = find_candidates(s, found);
 	plan.threads = ar_vec_copy(a, &s->threads);
 	plan.subagents = ar_vec_copy(a, &s->subagents);
-	plan.packs = ar_vec_copy(a, &s->packs);
-	for (size_t i = 0; i < s->packs.count; i++) /* none has the sum of all */
-		number += ((const struct ar_pack *)s->packs.at[i])->number + 1;
+	for (size_t i = 0; i < s->packs.count; i++) {
+		struct ar_pack *p = s->packs.at[i];
+
+		number += p->number + 1; /* none has the sum of all */
+		if (!p->is_open)
+			ar_vec_push(a, &plan.packs, p);
+	}
 	/* Those of the newest places stay: they are shown when a session is read. */
 	for (size_t i = 0; i + AR_PACK_SIZE + AR_PACK_SPARED <= count; i += AR_PACK_SIZE) {
 		struct ar_pack *p = make_pack(s, &found[i], number++, a);

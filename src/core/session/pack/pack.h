@@ -24,13 +24,17 @@ struct ar_pack {
 	/* not stored */
 	struct ar_str marks; /* `ids`, decoded */
 	struct ar_vec threads, subagents; /* its stubs */
+	/* What they are filled with is the pack's: a copy of the struct ar_session sees it as well. */
+	struct ar_arena arena;
+	bool is_open;
 };
 
 /* Opens the packs that may have the id; false: none may. */
 bool ar_packs_seek(const struct ar_session *s, struct ar_str id);
 /* Opens one that a stub names. */
-void ar_pack_open(const struct ar_session *s, struct ar_pack *p);
+void ar_pack_open(struct ar_pack *p);
 void ar_packs_open_all(const struct ar_session *s);
+void ar_packs_fini(struct ar_session *s);
 
 /* ---- for snapshot.c ---- */
 
@@ -45,6 +49,6 @@ bool ar_packs_are_whole(struct ar_session *s);
 
 /* The JSON of a pack and back into its stubs; in snapshot.c, which has the tables. */
 void ar_snapshot_write_pack(const struct ar_pack *p, struct ar_buf *out);
-bool ar_snapshot_read_pack(struct ar_session *s, struct ar_json v, const struct ar_pack *p);
+bool ar_snapshot_read_pack(struct ar_json v, struct ar_pack *p);
 
 #endif

@@ -7,7 +7,7 @@ const struct ar_shape_subagent_record *ar_subagent_whole(const struct ar_session
 	const struct ar_subagent *a = s->subagents.at[i];
 
 	if (a->pack)
-		ar_pack_open(s, a->pack);
+		ar_pack_open(a->pack);
 	return a->record;
 }
 

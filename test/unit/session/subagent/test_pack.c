@@ -80,6 +80,16 @@ static void store_and_restore(struct desk *d)
 	ar_buf_fini(&text);
 }
 
+/* How many packs nobody opened. */
+static size_t packed(struct desk *d)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < d->session.packs.count; i++)
+		count += !((const struct ar_pack *)d->session.packs.at[i])->is_open;
+	return count;
+}
+
 static struct ar_buf whole(const struct ar_session *s)
 {
 	struct ar_buf text = { 0 };
@@ -107,13 +117,13 @@ static void test_packs_are_the_same_state(void **state)
 	make_closed(d, 50);
 	before = whole(&d->session);
 	store_and_restore(d);
-	assert_int_equal(d->session.packs.count, 2);
+	assert_int_equal(packed(d), 2);
 	store_and_restore(d); /* packs are stored again as they are */
-	assert_int_equal(d->session.packs.count, 2);
+	assert_int_equal(packed(d), 2);
 	assert_int_equal(d->session.subagents.count, 50);
 	assert_int_equal(d->session.threads.count, 51);
 	expect_same(before, &d->session);
-	assert_int_equal(d->session.packs.count, 0);
+	assert_int_equal(packed(d), 0);
 }
 
 /* Four times as many closed children take hardly more memory when the session is opened. */
@@ -127,7 +137,7 @@ static void test_closed_children_take_no_room(void **state)
 	few = d->session.arena.total;
 	make_closed(d, 4 * AR_PACK_SIZE);
 	store_and_restore(d);
-	assert_int_equal(d->session.packs.count, 5);
+	assert_int_equal(packed(d), 5);
 	assert_true(d->session.arena.total < 2 * few);
 }
 
@@ -182,15 +192,35 @@ static void test_a_lookup_opens_one_pack(void **state)
 		struct ar_str id = ar_arena_str(&kept, id_of(d, kinds[i]));
 
 		store_and_restore(d);
-		assert_int_equal(d->session.packs.count, 2);
+		assert_int_equal(packed(d), 2);
 		assert_false(is_found(&d->session, kinds[i], AR_STR("turn_of_nobody")));
 		assert_false(is_found(&d->session, kinds[i], AR_STR_NONE));
 		assert_false(is_found(&d->session, kinds[i], AR_STR("")));
-		assert_int_equal(d->session.packs.count, 2);
+		assert_int_equal(packed(d), 2);
 		assert_true(is_found(&d->session, kinds[i], id));
-		assert_int_equal(d->session.packs.count, 1);
+		assert_int_equal(packed(d), 1);
 	}
 	ar_arena_fini(&kept);
+}
+
+/* What a copy of the struct opens is open in the session. */
+static void test_a_copy_opens_packs_too(void **state)
+{
+	struct desk *d = *state;
+	struct ar_session copy;
+
+	make_closed(d, 50);
+	store_and_restore(d);
+	copy = d->session;
+	assert_false(ar_str_absent(ar_subagent_whole(&copy, 0)->subagent_id));
+	assert_int_equal(packed(d), 1);
+	assert_true(ar_subagent_whole(&d->session, 0) == ar_subagent_at(&copy, 0));
+	make_closed(d, 1);
+	close_one(d, ar_subagent_at(&d->session, 0)->subagent_id);
+	store_and_restore(d);
+	assert_int_equal(packed(d), 2);
+	ar_packs_open_all(&d->session);
+	assert_int_equal(d->session.subagents.count, 51);
 }
 
 /* ---- what happens to them ---- */
@@ -207,7 +237,7 @@ static void test_a_packed_child_is_closed(void **state)
 	desk_expect_refusal(d, desk_command(d, AR_CMD_RESUME_SUBAGENT, &again), AR_ERR_SUBAGENT_CLOSED);
 	store_and_restore(d);
 	desk_expect_refusal(d, desk_command(d, AR_CMD_RESUME_SUBAGENT, &again), AR_ERR_SUBAGENT_CLOSED);
-	assert_int_equal(d->session.packs.count, 1);
+	assert_int_equal(packed(d), 1);
 	store_and_restore(d);
 	close_one(d, again.subagent_id);
 	desk_expect(d, "");
@@ -241,7 +271,7 @@ static void test_closed_ones_count_as_before(void **state)
 	assert_int_equal(ar_subagents_held(&d->session, desk_active(d), AR_QUOTA_TOKENS), 50 * 7);
 	assert_int_equal(ar_session_open_subagents(&d->session, AR_STR_NONE), 0);
 	make_closed(d, 1);
-	assert_int_equal(d->session.packs.count, 2);
+	assert_int_equal(packed(d), 2);
 	assert_int_equal(ar_subagents_held(&d->session, desk_active(d), AR_QUOTA_TOKENS), 51 * 7);
 	before = whole(&d->session);
 	store_and_restore(d);
@@ -289,6 +319,7 @@ int main(void)
 		TEST(test_few_are_not_packed),		TEST(test_a_lookup_opens_one_pack),
 		TEST(test_a_packed_child_is_closed),	TEST(test_a_fact_about_a_packed_child),
 		TEST(test_closed_ones_count_as_before), TEST(test_a_stub_needs_its_pack),
+		TEST(test_a_copy_opens_packs_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
