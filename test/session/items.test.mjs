@@ -169,6 +169,27 @@ test('EV-54 TK-23 a list of things to do is an item that changes; no task does',
 	assert.deepEqual((await readLog(rt, sessionId)).filter(({ event }) => event.taskId === taskId && event.type.startsWith('task.') && event.sequence > at && event.sequence <= end), []);
 });
 
+test('TK-01 task, run, step, job and list of things to do are five records, each with a status of its own', async () => {
+	const { jobId } = await ok(rt, 'create_job', { instruction: 'Say it.', input: 'a', start: false });
+	let running;
+	const { sessionId, taskId } = await run('[[tool todo_write {"todos":[]}]]', {
+		meanwhile: async (_, receipt) => {
+			const [turn] = (await ok(rt, 'get_session', { sessionId: receipt.sessionId })).threads[0].turns;
+			running = { turn, task: await ok(rt, 'get_task', { taskId: receipt.taskId }) };
+		},
+	});
+	const { turn, task } = running;
+	const todo = turn.items.find((i) => i.kind === 'todo');
+	const job = await ok(rt, 'get_job', { jobId });
+	const records = [[task.taskId, task.status], [task.attempts[0].runId, task.attempts[0].status], [turn.steps[0].stepId, turn.steps[0].status], [job.jobId, job.status], [todo.itemId, todo.status]];
+	assert.deepEqual(records.map(([id]) => id.split('_')[0]), ['task', 'run', 'step', 'job', 'tool']);
+	assert.deepEqual(records.map(([, status]) => status), ['running', 'running', 'completed', 'pending', 'open']);
+	assert.equal(task.taskId, taskId);
+	assert.equal((await ok(rt, 'get_task', { taskId })).status, 'completed');
+	const [{ items }] = (await ok(rt, 'get_session', { sessionId })).threads[0].turns;
+	assert.equal(items.find((i) => i.kind === 'todo').status, 'completed');
+});
+
 test('EV-50 a summary of reasoning is a fact where the provider shows one, apart from the answer', async () => {
 	const summaries = {};
 	for (const wire of Object.keys(WIRES)) {
