@@ -85,9 +85,29 @@ static bool wants_ended(const struct ar_cmd_get_session_in *in)
 	return false;
 }
 
+/* Those whose model is answering: no fact says so, and what is read then is not kept for the next reader. */
+static struct ar_texts streaming_threads(struct ar_call *c, const struct ar_session *s)
+{
+	struct ar_str *ids = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+
+		if (ar_str_absent(t->active_turn) ||
+		    !ar_follow_is_streaming(c->control->follow, s->session_key, t->id))
+			continue;
+		if (!ids)
+			ids = ar_arena_alloc(&c->arena, s->threads.count * sizeof(*ids));
+		ids[count++] = t->id;
+	}
+	return (struct ar_texts){ ids, count };
+}
+
 static void write_session(struct ar_call *c, const struct ar_session *s, struct ar_jw *w)
 {
-	const struct ar_projection_scope of = { .with_ended = wants_ended(c->input) };
+	const struct ar_projection_scope of = { .with_ended = wants_ended(c->input),
+						.streaming = streaming_threads(c, s) };
 
 	ar_jw_open(w);
 	ar_projection_session(s, ar_str_from(c->control->store->runtime_id), &of, w);
@@ -102,11 +122,14 @@ static void answer_without_history(struct ar_call *c, const struct ar_session *s
 	struct ar_str part = wants_ended(c->input) ? AR_STR(INCLUDE_ENDED) : AR_STR_NONE;
 	struct ar_jw w = ar_jw(&c->reply);
 
-	if (ar_read_cache_answer(c, s, part))
+	bool is_streaming = streaming_threads(c, s).count > 0;
+
+	if (!is_streaming && ar_read_cache_answer(c, s, part))
 		return;
 	write_session(c, s, &w);
 	ar_jw_close(&w);
-	ar_read_cache_store(c, s, part);
+	if (!is_streaming)
+		ar_read_cache_store(c, s, part);
 	ar_call_done(c, 200);
 }
 
@@ -154,6 +177,7 @@ static void seen_thread(struct ar_engine_view *v, const struct ar_session *s, co
 {
 	struct ar_call *c = AR_CONTAINER_OF(v, struct ar_call_work, view)->call;
 	const struct ar_cmd_get_thread_read_in *in = c->input;
+	struct ar_projection_scope of = { .thread = in->thread_id };
 	struct ar_jw w = ar_jw(&c->reply);
 
 	if (!s) {
@@ -165,13 +189,14 @@ static void seen_thread(struct ar_engine_view *v, const struct ar_session *s, co
 			       AR_STR_ARG(s->id), AR_STR_ARG(in->thread_id));
 		return;
 	}
-	if (ar_read_cache_answer(c, s, in->thread_id))
+	of.streaming = streaming_threads(c, s);
+	if (!of.streaming.count && ar_read_cache_answer(c, s, in->thread_id))
 		return;
 	ar_jw_open(&w);
-	ar_projection_session(s, ar_str_from(c->control->store->runtime_id),
-			      &(struct ar_projection_scope){ .thread = in->thread_id }, &w);
+	ar_projection_session(s, ar_str_from(c->control->store->runtime_id), &of, &w);
 	ar_jw_close(&w);
-	ar_read_cache_store(c, s, in->thread_id);
+	if (!of.streaming.count)
+		ar_read_cache_store(c, s, in->thread_id);
 	ar_call_done(c, 200);
 }
 

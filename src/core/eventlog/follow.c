@@ -137,6 +137,21 @@ static struct ar_cursor hub_cursor(const struct ar_hub *h)
 	return at;
 }
 
+bool ar_follow_is_streaming(const struct ar_follow *f, struct ar_str session_key, struct ar_str thread)
+{
+	const struct ar_hub *h = ar_map_get(&f->hubs, session_key);
+
+	if (!h)
+		return false;
+	AR_LIST_FOR (it, &h->outputs) {
+		const struct ar_output *o = AR_CONTAINER_OF(it, struct ar_output, node);
+
+		if (!o->stream && o->pos > 0 && ar_str_eq(o->ids[AR_SCOPE_THREAD], thread))
+			return true;
+	}
+	return false;
+}
+
 /* ---- the writing side ---- */
 
 struct ar_follow *ar_follow_new(const struct ar_follow_options *o)

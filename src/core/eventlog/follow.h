@@ -82,6 +82,9 @@ uint64_t ar_follow_opened_at(const struct ar_subscription *s);
 /* The next frame, with a reference for the caller; NULL when there is none now (ready() will tell). */
 struct ar_frame *ar_follow_next(struct ar_subscription *s);
 
+/* Whether output of a model call of the thread that has not ended is there. */
+bool ar_follow_is_streaming(const struct ar_follow *f, struct ar_str session_key, struct ar_str thread);
+
 /* Ends it from the reader's side; no callback comes any more. Harmless after ended(). */
 void ar_follow_close(struct ar_subscription *s);
 

@@ -76,17 +76,19 @@ static void missed_worker(struct report *r, const struct ar_session *s, const st
 /* It goes on with resume_thread. Only a worker that was lost is called so. */
 static void stands_still(struct report *r, const struct ar_turn *turn)
 {
-	if (turn->is_lost)
-		add_finding(r, &(struct finding){ "stalled_turn", "turnId", turn->id, AR_STR_NONE,
-						  r->thread->reason, r->thread->updated });
-	if (!turn->is_lost || turn->lost_worker.v)
+	struct ar_str reason = r->thread->reason;
+
+	if (!turn->is_lost)
 		return;
-	if (ar_str_is(r->thread->reason, AR_REASON_NO_CANDIDATE))
+	if (ar_str_is(reason, AR_REASON_NO_CANDIDATE)) {
 		add_finding(r, &(struct finding){ "no_candidate", "turnId", turn->id, AR_STR_NONE,
-						  turn->route ? turn->route->reason : r->thread->reason, 0 });
-	else
-		add_finding(r, &(struct finding){ "lost_worker", "runId", turn->run, turn->id,
-						  r->thread->reason, 0 });
+						  turn->route ? turn->route->reason : reason, 0 });
+		return;
+	}
+	add_finding(r, &(struct finding){ "stalled_turn", "turnId", turn->id, AR_STR_NONE, reason,
+					  r->thread->updated });
+	if (!turn->lost_worker.v)
+		add_finding(r, &(struct finding){ "lost_worker", "runId", turn->run, turn->id, reason, 0 });
 }
 
 static void turn_state(struct report *r, const struct ar_turn *turn)

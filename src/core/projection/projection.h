@@ -11,6 +11,8 @@
 struct ar_projection_scope {
 	struct ar_str thread; /* only this one, whatever it is; absent: the session */
 	bool with_ended; /* those of ended child agents, too */
+	/* Threads whose model is answering now, which no fact says; none: unknown. */
+	struct ar_texts streaming;
 };
 
 /* session_snapshot: valid under the standard's snapshot schema and its profile; of one thread it is the

@@ -50,6 +50,8 @@ void ar_projection_show(const struct ar_session *s, const struct ar_projection_s
 		ar_packs_open_all(s);
 	if (is_one)
 		ar_packs_seek(s, of->thread);
+	if (of)
+		ret->streaming = of->streaming;
 	for (size_t i = 0; i < s->threads.count; i++) {
 		struct ar_thread *t = s->threads.at[i];
 

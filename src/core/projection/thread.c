@@ -195,7 +195,7 @@ static void not_built(struct ar_jw *w)
 
 /* The word of the fact that moved the thread, until the model is asked or a tool runs: then nothing is
  * prepared or awaited any more. */
-static struct ar_str detail_of(const struct ar_thread *t)
+static struct ar_str detail_of(const struct ar_thread *t, const struct ar_shown *among)
 {
 	const struct ar_turn *active = ar_thread_active(t);
 	bool is_early = ar_str_is(t->detail, "preparing") || ar_str_is(t->detail, "retrying");
@@ -203,7 +203,9 @@ static struct ar_str detail_of(const struct ar_thread *t)
 
 	for (size_t i = 0; active && i < active->calls.count; i++)
 		is_at_work |= ((const struct ar_invocation *)active->calls.at[i])->stage == AR_CALL_RUNNING;
-	return is_early && is_at_work ? AR_STR("running") : t->detail;
+	if (!is_early || !is_at_work)
+		return t->detail;
+	return ar_texts_have(among->streaming, t->id) ? AR_STR("streaming") : AR_STR("running");
 }
 
 void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t, const struct ar_shown *among,
@@ -214,7 +216,7 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_jw_open(w);
 	ar_jw_mstr(w, "threadId", t->id);
 	ar_jw_mstr(w, "status", ar_str_from(ar_enum_name(&ar_thread_status_desc, (int)t->status)));
-	ar_jw_mstr(w, "statusDetail", detail_of(t));
+	ar_jw_mstr(w, "statusDetail", detail_of(t, among));
 	ar_jw_mstr(w, "statusReason", t->reason);
 	ar_jw_mstr(w, "activeTurnId", t->active_turn);
 	ar_jw_mstr(w, "parentThreadId", t->parent_thread);

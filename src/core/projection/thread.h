@@ -9,6 +9,7 @@ struct ar_shown {
 	struct ar_arena arena; /* fini: ar_arena_fini() */
 	struct ar_vec threads; /* struct ar_thread */
 	struct ar_str thread; /* the only one; absent: the session */
+	struct ar_texts streaming; /* as in the scope */
 	/* All that have not ended and the newest that have, newest first; the list commands have all. */
 	struct ar_vec children; /* struct ar_shape_subagent_record */
 	struct ar_vec jobs; /* struct ar_job */

@@ -224,7 +224,7 @@ static void test_no_key_blocks_until_resumed(void **state)
 		d,
 		"session.created thread.started turn.submitted task.created task.accepted turn.started "
 		"task.attempt.started task.started thread.updated routing.not_possible task.attempt.failed "
-		"task.blocked thread.updated");
+		"task.waiting thread.updated");
 	assert_int_equal(desk_thread(d, 0)->status, AR_THREAD_STATUS_BLOCKED);
 	assert_int_equal(d->decision.effect_count, 0);
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);

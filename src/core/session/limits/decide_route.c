@@ -4,6 +4,8 @@
 #include "limits/limits.h"
 #include "task/task.h"
 
+#define NAMES_MAX 256 /* bytes of the names of models in a reason */
+
 #define LIST_MAX 80 /* bytes of names in a refusal */
 
 /* What a turn says about its model, and what follows from it. */
@@ -280,8 +282,22 @@ static bool lacks_only_credentials(const struct ar_routing *r)
 	return r->count > 0;
 }
 
+/* The models whose keys are missing. */
+static struct ar_str names_of(struct ar_decision *d, const struct ar_routing *r)
+{
+	struct ar_buf names = { 0 };
+	struct ar_str text;
+
+	for (size_t i = 0; i < r->count; i++)
+		ar_buf_addf(&names, "%s%.*s", i > 0 ? ", " : "", AR_STR_ARG(r->all[i].entry->name));
+	text = ar_arena_str(d->arena, ar_str_utf8_prefix(ar_buf_str(&names), NAMES_MAX));
+	ar_buf_fini(&names);
+	return text;
+}
+
 /* The operator can give keys, so the turn waits for that; nothing of it is lost. */
-static void wait_for_operator(struct ar_decision *d, const struct ar_turn *turn, struct ar_str reason)
+static void wait_for_operator(struct ar_decision *d, const struct ar_turn *turn, const struct ar_routing *r,
+			      struct ar_str reason)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
@@ -300,20 +316,19 @@ static void wait_for_operator(struct ar_decision *d, const struct ar_turn *turn,
 							      "it, then resume_thread") },
 			       .next_attempt_policy = AR_STR("resume_thread"),
 			       .ended_at = d->input->now });
-	ar_decide_emit(d, AR_EV_TASK_BLOCKED, &ids,
-		       &(struct ar_ev_task_blocked){
-			       .blockers = { &(struct ar_shape_blocker){ .kind = AR_STR("credentials"),
-									 .id = AR_STR("models") },
-					     1 },
+	ar_decide_emit(d, AR_EV_TASK_WAITING, &ids,
+		       &(struct ar_ev_task_waiting){
+			       .wait_for = AR_TASK_WAITING_WAIT_FOR_RESOURCE,
+			       .status = AR_TASK_WAITING_STATUS_WAITING_RESOURCE,
 			       .status_reason = ar_arena_fmt(
 				       d->arena,
-				       "%.*s; give a model its key and have agentd "
+				       "%.*s (%.*s); give a model its key and have agentd "
 				       "read it (SIGHUP, or a restart if its log asks "
 				       "for one): resume_thread then tries again, interrupt_turn "
 				       "ends it",
-				       AR_STR_ARG(reason)) });
+				       AR_STR_ARG(reason), AR_STR_ARG(names_of(d, r))) });
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_BLOCKED, AR_REASON_NO_CANDIDATE,
-			 "blocked", turn);
+			 "waiting_resource", turn);
 }
 
 static struct ar_str why_not_possible(struct ar_decision *d, const struct profile *p,
@@ -348,7 +363,7 @@ static void not_possible(struct ar_decision *d, struct ar_turn *turn, const stru
 	if (r->count == 0)
 		no_model(d, turn);
 	else if (lacks_only_credentials(r))
-		wait_for_operator(d, turn, reason);
+		wait_for_operator(d, turn, r, reason);
 	else
 		ar_decide_fail(d, turn,
 			       &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
