@@ -2591,6 +2591,16 @@ static const struct ar_field_desc ar_shape_evidence_record_fields[] = {
 };
 const struct ar_struct_desc ar_shape_evidence_record_desc = { ar_shape_evidence_record_fields, 13, sizeof(struct ar_shape_evidence_record), NULL, 0, true, offsetof(struct ar_shape_evidence_record, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_event_bucket_fields[] = {
+	{ "from", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_event_bucket, from), NULL, { 0, false },
+	  "When the part begins; it ends where the next one begins.", NULL },
+	{ "count", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_event_bucket, count), NULL, { 0, false },
+	  "Number of facts in it.", NULL },
+	{ "firstSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_event_bucket, first_sequence), NULL, { 0, false },
+	  "The first of them, for read_events; absent: there is none.", NULL },
+};
+const struct ar_struct_desc ar_shape_event_bucket_desc = { ar_shape_event_bucket_fields, 3, sizeof(struct ar_shape_event_bucket), NULL, 0, true, offsetof(struct ar_shape_event_bucket, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_context_selection_fields[] = {
 	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_context_selection, turn_id), NULL, { 0, false },
 	  "Turn of the request.", NULL },
@@ -7683,6 +7693,32 @@ static const struct ar_field_desc ar_cmd_record_evidence_out_fields[] = {
 	  "Its record.", &ar_shape_evidence_record_desc },
 };
 
+static const struct ar_field_desc ar_cmd_count_events_in_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_count_events_in, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "since", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_cmd_count_events_in, since), NULL, { 0, false },
+	  "Begin of the span; the default is the first fact.", NULL },
+	{ "until", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_cmd_count_events_in, until), NULL, { 0, false },
+	  "End of the span, which is not in it; the default is after the newest fact.", NULL },
+	{ "buckets", AR_F_INT, false, false, false, 0, 240, offsetof(struct ar_cmd_count_events_in, buckets), NULL, { 0, false },
+	  "Number of parts: 60 without it.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_count_events_out_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_count_events_out, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "since", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_cmd_count_events_out, since), NULL, { 0, false },
+	  "Begin of the span.", NULL },
+	{ "until", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_cmd_count_events_out, until), NULL, { 0, false },
+	  "End of the span.", NULL },
+	{ "count", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_count_events_out, count), NULL, { 0, false },
+	  "Facts in the span.", NULL },
+	{ "buckets", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_count_events_out, buckets), NULL, { 0, false },
+	  "The parts, oldest first.", &ar_shape_event_bucket_desc },
+	{ "asOfSequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_count_events_out, as_of_sequence), NULL, { 0, false },
+	  "Sequence of the newest fact of the session.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -9428,6 +9464,14 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { "idempotencyKey", offsetof(struct ar_cmd_record_evidence_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_SCOPE_NOT_FOUND }, 2,
 	  (const uint16_t[]){ AR_EV_EVIDENCE_CHANGED }, 1, 200, NULL, "extension (evidence.changed has the callback of an evidence system as a source, and no command for it)" },
+	[AR_CMD_COUNT_EVENTS] = { AR_CMD_COUNT_EVENTS, "count_events",
+	  "Count the facts of a session in equal parts of a span of time: where in its log something happened.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_count_events_in_fields, 4, sizeof(struct ar_cmd_count_events_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_count_events_out_fields, 6, sizeof(struct ar_cmd_count_events_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_INPUT }, 2,
+	  NULL, 0, 200, "/v1/sessions/{sessionId}/density", "extension (a console draws the density of a log without reading it)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {

@@ -320,6 +320,7 @@ enum ar_command {
 	AR_CMD_READ_EVENTS = 108,
 	AR_CMD_UPDATE_SESSION = 109,
 	AR_CMD_RECORD_EVIDENCE = 110,
+	AR_CMD_COUNT_EVENTS = 111,
 	AR_CMD_COUNT,
 };
 
@@ -4004,6 +4005,18 @@ struct ar_shape_evidence_record_list {
 	size_t count;
 };
 
+struct ar_shape_event_bucket { /* event_bucket */
+	ar_usec from; /* time */
+	int64_t count; /* int */
+	struct ar_opt_int first_sequence; /* int? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_event_bucket_list {
+	const struct ar_shape_event_bucket *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_context_selection { /* context_selection */
 	struct ar_str turn_id; /* string? */
 	struct ar_texts workspace_refs; /* array? */
@@ -7182,6 +7195,22 @@ struct ar_cmd_record_evidence_out { /* record_evidence, result */
 	const struct ar_shape_evidence_record *evidence; /* object */
 };
 
+struct ar_cmd_count_events_in { /* count_events, input */
+	struct ar_str session_id; /* string */
+	ar_usec since; /* time? */
+	ar_usec until; /* time? */
+	struct ar_opt_int buckets; /* int? */
+};
+
+struct ar_cmd_count_events_out { /* count_events, result */
+	struct ar_str session_id; /* string */
+	ar_usec since; /* time */
+	ar_usec until; /* time */
+	int64_t count; /* int */
+	struct ar_shape_event_bucket_list buckets; /* array */
+	int64_t as_of_sequence; /* int */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -7480,6 +7509,7 @@ extern const struct ar_struct_desc ar_shape_worker_live_desc;
 extern const struct ar_struct_desc ar_shape_quota_row_desc;
 extern const struct ar_struct_desc ar_shape_webhook_record_desc;
 extern const struct ar_struct_desc ar_shape_evidence_record_desc;
+extern const struct ar_struct_desc ar_shape_event_bucket_desc;
 extern const struct ar_struct_desc ar_shape_context_selection_desc;
 extern const struct ar_struct_desc ar_shape_prompt_augmentation_desc;
 extern const struct ar_struct_desc ar_shape_input_routing_desc;

@@ -280,6 +280,17 @@ export interface WebhookRecord {
   [extra: string]: unknown;
 }
 
+/** Facts in a part of a span of time. */
+export interface EventBucket {
+  /** When the part begins; it ends where the next one begins. */
+  from: string;
+  /** Number of facts in it. */
+  count: number;
+  /** The first of them, for read_events; absent: there is none. */
+  firstSequence?: number;
+  [extra: string]: unknown;
+}
+
 /** What decides on another attempt. */
 export interface RetryPolicy {
   /** Most attempts. */

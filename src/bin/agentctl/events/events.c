@@ -6,7 +6,7 @@
 #define LIMIT_DEFAULT 50
 #define LIMIT_MAX 1000000
 
-enum { OPT_TYPE, OPT_TURN, OPT_TASK, OPT_THREAD, OPT_REVERSE, OPT_FROM, OPT_LIMIT };
+enum { OPT_TYPE, OPT_TURN, OPT_TASK, OPT_THREAD, OPT_REVERSE, OPT_FROM, OPT_LIMIT, OPT_DENSITY };
 
 struct question {
 	struct ar_str session;
@@ -87,6 +87,54 @@ static uint64_t print_page(struct ar_ctl *c, const struct ar_api_reply *r)
 	return ar_json_len(events);
 }
 
+/* ---- density ---- */
+
+#define BUCKETS_MAX 240
+#define BAR_WIDTH 40
+
+static void print_bucket(struct ar_ctl *c, struct ar_json bucket, int64_t most)
+{
+	int64_t count = ar_api_int(bucket, "count");
+	int width = most > 0 ? (int)((count * BAR_WIDTH + most - 1) / most) : 0;
+
+	ar_out_column(&c->out, ar_api_str(bucket, "from"), 27);
+	ar_out_printf(&c->out, "%8lld  ", (long long)count);
+	for (int i = 0; i < width; i++)
+		ar_out_printf(&c->out, "#");
+	ar_out_printf(&c->out, "\n");
+}
+
+static void print_density(struct ar_ctl *c, const struct ar_api_reply *r)
+{
+	struct ar_json buckets = ar_json_get(r->doc, "buckets");
+	int64_t most = 0;
+
+	for (struct ar_json_iter it = ar_json_iter(buckets); ar_json_next(&it);) {
+		if (ar_api_int(it.value, "count") > most)
+			most = ar_api_int(it.value, "count");
+	}
+	for (struct ar_json_iter it = ar_json_iter(buckets); ar_json_next(&it);)
+		print_bucket(c, it.value, most);
+}
+
+static enum ar_exit show_density(struct ar_ctl *c, const struct question *q)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	uint64_t buckets = 0;
+
+	if (!read_number(q->args->values[OPT_DENSITY], BUCKETS_MAX, &buckets))
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
+				       "--density must be a number from 1 to %d", BUCKETS_MAX);
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "sessionId", q->session);
+	ar_jw_mint(&w, "buckets", (int64_t)buckets);
+	ar_jw_close(&w);
+	return ar_api_show(c, "count_events", &body, print_density);
+}
+
+/* ---- the command ---- */
+
 static enum ar_exit events(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	struct ar_str cursor = AR_STR_NONE;
@@ -94,6 +142,8 @@ static enum ar_exit events(struct ar_ctl *c, const struct ar_ctl_args *a)
 	enum ar_exit exit = read_question(c, a, &q);
 	uint64_t left = q.limit;
 
+	if (exit == AR_EXIT_OK && a->values[OPT_DENSITY])
+		return show_density(c, &q);
 	while (exit == AR_EXIT_OK && left > 0) {
 		struct ar_api_reply reply;
 
@@ -122,7 +172,8 @@ const struct ar_ctl_command ar_cmd_events = {
 	.examples = "agentctl events last --reverse --limit 20\n"
 		    "agentctl events last --type 'tool.*,turn.failed'\n"
 		    "agentctl events last --turn my-turn --json > turn.ndjson\n"
-		    "agentctl events last --from 1200 --limit 100",
+		    "agentctl events last --from 1200 --limit 100\n"
+		    "agentctl events last --density 24",
 	.min = 1,
 	.max = 1,
 	.options = { [OPT_TYPE] = { "type", "NAMES", "only these types, with commas; tool.* is a family" },
@@ -131,6 +182,7 @@ const struct ar_ctl_command ar_cmd_events = {
 		     [OPT_THREAD] = { "thread", "ID", "only this thread" },
 		     [OPT_REVERSE] = { "reverse", NULL, "newest first" },
 		     [OPT_FROM] = { "from", "SEQUENCE", "begin with this fact" },
-		     [OPT_LIMIT] = { "limit", "N", "number of facts (50)" } },
+		     [OPT_LIMIT] = { "limit", "N", "number of facts (50)" },
+		     [OPT_DENSITY] = { "density", "N", "count the facts in N parts of the time instead" } },
 	.run = events,
 };
