@@ -190,6 +190,15 @@ int64_t ar_metric_value(const struct ar_metrics *m, unsigned metric, struct ar_s
 	return d->kind == AR_METRIC_HISTOGRAM ? (int64_t)total_of(d, s) : s->value;
 }
 
+void ar_metrics_each(const struct ar_metrics *m, void (*each)(void *arg, const struct ar_metric_point *p),
+		     void *arg)
+{
+	for (size_t i = 0; m && i < m->count; i++) {
+		for (const struct ar_metric_series *s = m->metrics[i].first; s; s = s->next)
+			each(arg, &(struct ar_metric_point){ &m->descs[i], s->labels, s->value, s->counts });
+	}
+}
+
 /* ---- rendering ---- */
 
 static void add_escaped(struct ar_buf *out, struct ar_str text, bool is_label)

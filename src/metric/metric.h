@@ -58,6 +58,18 @@ void ar_metric_replace(struct ar_metrics *m, unsigned metric, const uint64_t *co
 /* The value of a counter or gauge, or how many values a histogram has; 0 when there was none. */
 int64_t ar_metric_value(const struct ar_metrics *m, unsigned metric, struct ar_str a, struct ar_str b);
 
+/* One series as it is now. */
+struct ar_metric_point {
+	const struct ar_metric_desc *desc;
+	const struct ar_str *labels; /* values, as many as the description has names */
+	int64_t value; /* of a histogram: the sum */
+	const uint64_t *counts; /* of a histogram: values in each bucket, the endless one last */
+};
+
+/* All series, those of one metric together. */
+void ar_metrics_each(const struct ar_metrics *m, void (*each)(void *arg, const struct ar_metric_point *p),
+		     void *arg);
+
 /* Everything as text format 0.0.4 of Prometheus. A metric with labels that nothing was counted for has its
  * HELP and TYPE only. */
 void ar_metrics_render(const struct ar_metrics *m, struct ar_buf *out);

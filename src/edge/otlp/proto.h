@@ -1,0 +1,29 @@
+/* Writes protocol buffers: tags, varints, fixed fields, and messages whose length is known only at their end.
+ * Pure functions, any thread. */
+#ifndef AR_OTLP_PROTO_H
+#define AR_OTLP_PROTO_H
+
+#include "buf.h"
+
+AR_BEGIN_DECLS
+
+void ar_proto_uint(struct ar_buf *b, unsigned field, uint64_t value);
+void ar_proto_fixed64(struct ar_buf *b, unsigned field, uint64_t value);
+void ar_proto_fixed32(struct ar_buf *b, unsigned field, uint32_t value);
+void ar_proto_double(struct ar_buf *b, unsigned field, double value);
+void ar_proto_bytes(struct ar_buf *b, unsigned field, const void *bytes, size_t len);
+
+void ar_proto_text(struct ar_buf *b, unsigned field, struct ar_str text); /* UTF-8 */
+size_t ar_proto_varint_len(uint64_t value); /* bytes that it takes */
+
+/* The beginning of a message, or of other bytes, of that length. */
+void ar_proto_head(struct ar_buf *b, unsigned field, size_t len);
+
+/* A message, begun and ended; the mark is where it began. Its length takes as many bytes as any that this
+ * program writes needs (under 256 MiB), which readers accept. */
+size_t ar_proto_open(struct ar_buf *b, unsigned field);
+void ar_proto_close(struct ar_buf *b, size_t mark);
+
+AR_END_DECLS
+
+#endif
