@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from compiler import c, config_c, counts, markdown, metrics_c, openapi, openapi_c, parse, schema, typescript  # noqa: E402
+from compiler import c, config_c, counts, markdown, metrics_c, openapi, openapi_c, parse, schema, telemetry_c, typescript  # noqa: E402
 from compiler.model import CatalogError  # noqa: E402
 
 GEN = HERE / "gen"
@@ -27,7 +27,7 @@ def compile_all():
     """Every output as {path: text}."""
     catalog = parse.load(HERE)
     files = {GEN / name: text for name, text in c.outputs(catalog, HERE).items()}
-    places = ((GEN, config_c), (GEN, metrics_c), (GEN, schema), (GEN, openapi), (GEN, openapi_c), (SDK, typescript), (DOCS, markdown))
+    places = ((GEN, config_c), (GEN, metrics_c), (GEN, telemetry_c), (GEN, schema), (GEN, openapi), (GEN, openapi_c), (SDK, typescript), (DOCS, markdown))
     for folder, backend in places:
         files |= {folder / name: text for name, text in backend.outputs(catalog).items()}
     return files | counts.outputs(catalog, HERE.parent)

@@ -141,6 +141,17 @@ def metrics(catalog):
     return page("Metrics", intro, ["\n".join(rows) + "\n"])
 
 
+def telemetry(catalog):
+    version, _ = catalog.convention
+    spans = ["| span kind | name | kind | what it covers |", "|---|---|---|---|"]
+    spans += [f"| {s.word.replace('_', '.')} | `{s.name}` | {s.kind} | {s.doc} |" for s in catalog.spans]
+    attributes = ["| attribute | what it is |", "|---|---|"] + [f"| `{a.name}` | {a.doc} |" for a in catalog.attributes]
+    intro = (f"Names of spans and attributes, after the conventions of OpenTelemetry for generative AI, version {version}. How to switch\n"
+             "tracing on: [operate](../operate.md#telemetry). Every further id of a fact is an attribute `agentd.<scope>.id`, such as\n"
+             "`agentd.turn.id`.")
+    return page("Telemetry", intro, ["\n".join(spans) + "\n", "\n".join(attributes) + "\n"])
+
+
 def machine_part(m):
     lines = [f"## {m.name}\n", f"{m.doc}\n", "```mermaid", "stateDiagram-v2"]
     for event, sources, target in m.transitions:
@@ -159,6 +170,6 @@ def machines(catalog):
 
 
 def outputs(catalog):
-    pages = {"events": events, "commands": commands, "errors": errors, "config": config, "metrics": metrics,
+    pages = {"events": events, "commands": commands, "errors": errors, "config": config, "metrics": metrics, "telemetry": telemetry,
              "machines": machines}
     return {f"{name}.md": re.sub(r"\n{3,}", "\n\n", make(catalog)).rstrip() + "\n" for name, make in pages.items()}

@@ -184,6 +184,21 @@ class ConfigList:
 
 
 @dataclass
+class Span:
+    word: str  # kind of the standard, with _ in the place of its point
+    kind: str
+    name: str
+    doc: str
+
+
+@dataclass
+class Attribute:
+    word: str
+    name: str
+    doc: str
+
+
+@dataclass
 class Metric:
     name: str
     kind: str
@@ -218,6 +233,9 @@ class Catalog:
     config: list = field(default_factory=list)
     lists: list = field(default_factory=list)
     metrics: list = field(default_factory=list)
+    convention: tuple = ()  # version and schema URL of the names of telemetry
+    spans: list = field(default_factory=list)
+    attributes: list = field(default_factory=list)
 
     def event(self, name):
         return next(e for e in self.events if e.name == name)

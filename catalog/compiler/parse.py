@@ -6,8 +6,8 @@ may well have a field called `scope`. In a command the fields carry `in` or `out
 import re
 import shlex
 
-from .model import (ACCESS, DEFAULT_MAX, SCOPES, TARGETS, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field,
-                    Machine, Metric, Route, Scope, Shape, State)
+from .model import (ACCESS, DEFAULT_MAX, SCOPES, TARGETS, Attribute, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field,
+                    Machine, Metric, Route, Scope, Shape, Span, State)
 
 TYPE = re.compile(r"^(id|string|ref|int|sint|num|bool|time|object|array|json|enum\([^)]*\)|enum:[a-z_]+)([!?]?)$")
 MAX_FIELDS = 64  # the codec keeps the fields it has seen in one 64-bit word
@@ -303,9 +303,28 @@ def parse_metric(catalog, at, head, body):
     catalog.metrics.append(made)
 
 
+def parse_convention(catalog, at, head, body):
+    if len(head) != 3 or body or catalog.convention:
+        raise CatalogError(f"{at}: cannot read the convention")
+    catalog.convention = (head[1], head[2])
+
+
+def parse_span(catalog, at, head, body):
+    if len(head) != 5 or body or head[2] not in ("internal", "client") or not head[4].endswith("."):
+        raise CatalogError(f"{at}: cannot read the span")
+    catalog.spans.append(Span(head[1], head[2], head[3], head[4]))
+
+
+def parse_attribute(catalog, at, head, body):
+    if len(head) != 4 or body or not head[3].endswith(".") or head[2] in (a.name for a in catalog.attributes):
+        raise CatalogError(f"{at}: cannot read the attribute, or its name is taken")
+    catalog.attributes.append(Attribute(head[1], head[2], head[3]))
+
+
 PARSERS = {"command": parse_command, "route": parse_route, "shape": parse_shape, "machine": parse_machine, "error": parse_error, "config": parse_config,
-           "list": parse_list, "enum": parse_enum, "scope": parse_scope, "metric": parse_metric}
-FILES = ("enums", "shapes/common", "shapes/work", "shapes/conversation", "shapes/act", "scopes", "errors", "commands", "routes", "machines", "config", "metrics")
+           "list": parse_list, "enum": parse_enum, "scope": parse_scope, "metric": parse_metric,
+           "convention": parse_convention, "span": parse_span, "attribute": parse_attribute}
+FILES = ("enums", "shapes/common", "shapes/work", "shapes/conversation", "shapes/act", "scopes", "errors", "commands", "routes", "machines", "config", "metrics", "telemetry")
 
 
 def load(root):

@@ -2815,6 +2815,8 @@ static const struct ar_field_desc ar_ev_turn_submitted_fields[] = {
 	  "People who gave the work, as authenticated.", NULL },
 	{ "reportTo", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_ev_turn_submitted, report_to), NULL, { 0, false },
 	  "Item of a job, or schedule, that is told how the turn ended.", NULL },
+	{ "traceParent", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_turn_submitted, trace_parent), NULL, { 0, false },
+	  "W3C traceparent of the request that submitted it; the trace of the turn links to that span. Only while traces are exported.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_turn_started_fields[] = {
@@ -7932,7 +7934,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TURN_SUBMITTED] = { AR_EV_TURN_SUBMITTED, "turn.submitted", "turn",
 	  "An input was admitted and is durable; nothing long-running has begun.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_turn_submitted_fields, 15, sizeof(struct ar_ev_turn_submitted), NULL, 0, false, 0, 0 } },
+	  { ar_ev_turn_submitted_fields, 16, sizeof(struct ar_ev_turn_submitted), NULL, 0, false, 0, 0 } },
 	[AR_EV_TURN_STARTED] = { AR_EV_TURN_STARTED, "turn.started", "turn",
 	  "The execution loop took the turn up.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,

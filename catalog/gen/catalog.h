@@ -4200,6 +4200,7 @@ struct ar_ev_turn_submitted { /* turn.submitted */
 	struct ar_str task_id; /* string? */
 	struct ar_texts submitted_by; /* array? */
 	struct ar_str report_to; /* string? */
+	struct ar_str trace_parent; /* string? */
 };
 
 struct ar_ev_turn_started { /* turn.started */

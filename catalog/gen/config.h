@@ -177,6 +177,23 @@ struct ar_config_log {
 	int level;
 };
 
+struct ar_config_telemetry {
+	const char *endpoint;
+	const char *traces_endpoint;
+	const char *metrics_endpoint;
+	const char *logs_endpoint;
+	const char *headers;
+	const char *ca_file;
+	int64_t timeout_ms;
+	int64_t interval_ms;
+	int64_t metrics_interval_ms;
+	int64_t queue;
+	const char *service_name;
+	const char *resource;
+	bool content;
+	bool disabled;
+};
+
 struct ar_config_node {
 	const char *id;
 };
@@ -590,6 +607,7 @@ struct ar_config {
 	struct ar_config_tls tls;
 	struct ar_config_http http;
 	struct ar_config_log log;
+	struct ar_config_telemetry telemetry;
 	struct ar_config_node node;
 	struct ar_config_cluster cluster;
 	struct ar_config_model model;

@@ -348,7 +348,8 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 	const char *list;
 
 	read_policy(r, c);
-	if (ar_prompt_read(c, r->redactor, &r->arena, &r->policy, err) != AR_OK ||
+	if (ar_host_telemetry_open(r, c, err) != AR_OK ||
+	    ar_prompt_read(c, r->redactor, &r->arena, &r->policy, err) != AR_OK ||
 	    ar_host_audiences_read(c, &r->arena, r->hooks.rules, &r->policy, &list, err) != AR_OK ||
 	    ar_instruction_file_open(r->loop, c, r->redactor, &r->policy, &r->instructions, err) != AR_OK)
 		return err->status;
@@ -393,6 +394,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		.on_blocked = on_blocked,
 		.on_lost_write = on_lost_write,
 		.on_removed = on_removed,
+		.on_committed = r->telemetry ? ar_host_telemetry_committed : NULL,
 		.on_fenced = ar_node_fenced,
 		.arg = r });
 	ar_engine_keep(r->engine, c->retention.days * DAY, c->retention.audit_days * DAY);
@@ -404,23 +406,9 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 	ar_control_serve_tokens(r->control, r->access.access);
 	ar_control_guard(r->control, ar_access_auth(r->access.access));
 	serve_workspaces(r);
-	if (r->start->settings)
-		ar_control_show_settings(r->control, show_settings, r);
 	ar_memory_watch(&r->memory, r->engine);
 	ar_control_mind_memory(r->control, ar_memory_has_room, &r->memory);
 	return open_webhooks(r, c, err);
-}
-
-static void on_strained(void *arg, bool is_strained)
-{
-	const struct ar_host *r = arg;
-
-	if (is_strained)
-		ar_log_line(&r->start->log, "warning",
-			    "few file descriptors are left: new connections are refused",
-			    "raise the limit (LimitNOFILE, ulimit -n) or lower limits.max_connections");
-	else
-		ar_log_line(&r->start->log, "info", "new connections are accepted again", NULL);
 }
 
 static bool is_short(void *arg, size_t bytes)
@@ -645,6 +633,8 @@ static enum ar_status open_all(struct ar_host *r, struct ar_config *config, stru
 	    ar_host_triggers_check(config, true, err) != AR_OK || open_store(r, config, err) != AR_OK ||
 	    open_core(r, config, err) != AR_OK)
 		return err->status;
+	if (r->start->settings)
+		ar_control_show_settings(r->control, show_settings, r);
 	ar_engine_find_zones(r->engine, ar_zones_find, &r->zones);
 	r->triggers = ar_host_triggers_new(config);
 	r->ops = (struct ar_http_ops){ .nodes = ar_node_describe,
@@ -653,7 +643,7 @@ static enum ar_status open_all(struct ar_host *r, struct ar_config *config, stru
 				       .is_store_out = ar_node_is_store_out,
 				       .metrics = ar_scrape_write,
 				       .notice = on_notice,
-				       .strained = on_strained,
+				       .strained = ar_descriptors_strained,
 				       .is_short = is_short,
 				       .trigger = r->triggers ? on_trigger : NULL,
 				       .arg = r };
@@ -748,6 +738,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	ar_memory_fini(&r->memory);
 	ar_store_watch_end(&r->store_watch);
 	ar_host_webhooks_close(r->webhooks);
+	ar_host_telemetry_close(r->telemetry);
 	if (r->http) {
 		ar_control_carry_audit(r->control, NULL, NULL);
 		ar_control_pass_calls(r->control, NULL, NULL);
@@ -782,6 +773,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	/* Runs until the other modules have closed their handles; tool servers may need a moment. */
 	uv_run(r->loop, UV_RUN_DEFAULT);
 	ar_host_webhooks_free(r->webhooks);
+	ar_host_telemetry_free(r->telemetry);
 	ar_host_triggers_free(r->triggers);
 	ar_tools_free(&r->tools);
 	ar_instruction_file_free(r->instructions);

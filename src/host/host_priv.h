@@ -21,6 +21,7 @@
 #include "schedule/zones.h"
 #include "secret/renewal.h"
 #include "store_open.h"
+#include "telemetry/host_telemetry.h"
 #include "tools.h"
 #include "trigger/triggers.h"
 #include "webhook/webhooks.h"
@@ -69,6 +70,7 @@ struct ar_host {
 	struct ar_host_access access;
 	struct ar_host_webhooks *webhooks; /* NULL: there are none */
 	struct ar_host_triggers *triggers; /* the same */
+	struct ar_host_telemetry *telemetry; /* NULL: nothing is exported */
 	struct ar_http_server *http;
 	struct ar_member *member; /* NULL: one node, all is ours */
 	struct ar_cluster *cluster;

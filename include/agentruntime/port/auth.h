@@ -63,6 +63,7 @@ enum ar_auth_slot {
 struct ar_call_origin {
 	struct ar_str address; /* of the other end, over TCP; absent: none, or not known */
 	struct ar_str request_id; /* that the client gave; absent: it gave none */
+	struct ar_str trace_parent; /* W3C traceparent that the client gave; absent: none, or no valid one */
 	const char *via; /* tcp, unix, stdio; NULL: not known */
 	bool has_uid;
 	unsigned uid; /* with has_uid: the kernel's word */

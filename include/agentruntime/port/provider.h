@@ -48,6 +48,7 @@ struct ar_model_request {
 	const struct ar_message *messages; /* borrowed until start() returns; all else until the call ends */
 	size_t count;
 	struct ar_str session_id, turn_id, step_id, model_request_id; /* for correlation headers */
+	struct ar_str trace_parent; /* W3C traceparent of the call; absent: nothing is traced */
 	/* JSON object of the turn, may be absent: temperature, topP, maxOutputTokens, stop, seed,
 	 * reasoningEffort, outputSchema (a JSON Schema that the answer has to meet). What a wire format has
 	 * no word for is left out. */

@@ -251,6 +251,7 @@ struct ar_tool_call {
 	struct ar_str args; /* JSON object, already valid against the schema */
 	/* Whom it is for. */
 	struct ar_str session_id, thread_id, turn_id, tool_call_id;
+	struct ar_str trace_parent; /* W3C traceparent of the call; absent: nothing is traced */
 	/* What the model asked for once: the same when a lost call is tried again, which has a tool_call_id
 	 * of its own */
 	struct ar_str operation_id;

@@ -622,7 +622,8 @@ void ar_call_write(struct ar_call *c)
 				      .account = who->actor,
 				      .person = who->person,
 				      .tenant = who->tenant,
-				      .is_runtime = who->is_runtime };
+				      .is_runtime = who->is_runtime,
+				      .trace_parent = ar_arena_str(&c->arena, c->from.trace_parent) };
 	ar_channel_tokens(c, &r->input.command.token);
 	add_receipt(c, r, t.key);
 	r->audit = ar_trail_of_call(c);

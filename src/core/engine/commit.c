@@ -281,6 +281,8 @@ static void committed(struct ar_live *l)
 	AR_FAULT("engine.after_commit");
 	e->counts.facts += c->decision.event_count;
 	ar_meter_committed(e->o.metrics, &c->decision, c->body.len, e->o.clock->mono(e->o.clock) - c->began);
+	if (e->o.on_committed)
+		e->o.on_committed(e->o.arg, &l->state, c->decision.events, c->decision.event_count);
 	for (size_t i = 0; i < c->decision.event_count; i++) {
 		if (is_step_end(&c->decision.events[i]))
 			ar_step_close(l, c->decision.events[i].ids[AR_SCOPE_STEP]);

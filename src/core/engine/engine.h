@@ -74,6 +74,9 @@ struct ar_engine_options {
 			      struct ar_str what); /* nobody is asked about it; NULL: not reported */
 	void (*on_removed)(void *arg,
 			   struct ar_str session_key); /* by retention, certainly; NULL: not told */
+	/* facts are durable, and the session has them; NULL: not told */
+	void (*on_committed)(void *arg, const struct ar_session *s, const struct ar_event *facts,
+			     size_t count);
 	/* the epoch is over: nothing more can be written, everything here is to be dropped */
 	void (*on_fenced)(void *arg);
 	void *arg;

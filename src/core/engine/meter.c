@@ -2,6 +2,7 @@
  * reader of the log computes. */
 #include "meter.h"
 #include "limits/money.h"
+#include "meter/durations.h"
 
 typedef void meter_fn(struct ar_metrics *m, const struct ar_event *e);
 
@@ -199,6 +200,7 @@ void ar_meter_committed(struct ar_metrics *m, const struct ar_decision *d, size_
 			count(m, meters[e->type].metric);
 		if (meters[e->type].more)
 			meters[e->type].more(m, e);
+		ar_meter_durations(m, d->session, e);
 	}
 	ar_metric_add(m, AR_METRIC_EVENTS_APPENDED, AR_STR_NONE, AR_STR_NONE, (int64_t)d->event_count);
 	ar_metric_add(m, AR_METRIC_EVENT, AR_STR_NONE, AR_STR_NONE, (int64_t)bytes);

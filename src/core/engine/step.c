@@ -16,6 +16,7 @@
  *
  * The end must not be lost while the store is away: it is delivered again until it is decided (delivery.c).
  * The step lives until then. Owner: the loop thread. */
+#include "context.h"
 #include "engine_priv.h"
 #include "fault.h"
 #include "funnel.h"
@@ -372,6 +373,9 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect_m
 						.step_id = s->id,
 						.model_request_id = s->output.ids[AR_SCOPE_MODEL_REQUEST],
 						.options = ar_arena_str(a, effect->options) };
+	if (l->engine->o.policy->is_traced)
+		s->request.trace_parent =
+			ar_traceparent(a, l->state.id, s->request.turn_id, s->request.model_request_id);
 	s->call = (struct ar_model_call){ .v = &callbacks, .request = &s->request };
 	return s;
 }

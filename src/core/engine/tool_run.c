@@ -4,6 +4,7 @@
  *
  *   PLANNED -> LOADING -> RUNNING -> ENDED;  a cancel before RUNNING ends without a run. */
 #include "definition/definition.h"
+#include "context.h"
 #include "engine_priv.h"
 #include "fault.h"
 #include "funnel.h"
@@ -524,6 +525,8 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 		.profile = (enum ar_sandbox_profile)call->profile.v,
 		.process_id = process ? ar_arena_str(a, process->id) : AR_STR_NONE
 	};
+	if (e->o.policy->is_traced)
+		r->call.trace_parent = ar_traceparent(a, l->state.id, r->call.turn_id, r->id);
 	ar_list_push(&l->calls, &r->node);
 	e->counts.steps++;
 	e->counts.calls += !outlives_us(r);

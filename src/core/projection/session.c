@@ -100,7 +100,7 @@ static void shell_lists(const struct ar_session *s, struct ar_jw *w)
 void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 			   const struct ar_projection_scope *of, struct ar_jw *w)
 {
-	static const char *const unavailable[] = { "telemetrySummary", "benchmarkSummary" };
+	static const char *const unavailable[] = { "benchmarkSummary" };
 	struct ar_shown shown;
 
 	ar_jw_mstr(w, "schemaVersion", AR_STR(AR_SCHEMA_VERSION));
@@ -119,6 +119,8 @@ void ar_projection_session(const struct ar_session *s, struct ar_str runtime_id,
 	boundary(&shown, w);
 	ar_projection_routing_summary(s, shown.thread, w);
 	ar_projection_permission(s, NULL, w);
+	ar_jw_key(w, "telemetrySummary");
+	ar_projection_telemetry(s, &shown.threads, w);
 	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
 		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
 	ar_projection_subagent_summary(s, &shown, w);

@@ -184,15 +184,6 @@ void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w)
 	ar_jw_close(w);
 }
 
-/* What this runtime cannot show yet is said, so that an empty list is not read as health. */
-static void not_built(struct ar_jw *w)
-{
-	static const char *const unavailable[] = { "telemetry" };
-
-	for (size_t i = 0; i < AR_ARRAY_LEN(unavailable); i++)
-		ar_jw_mraw(w, unavailable[i], AR_STR("{\"state\":\"unavailable\"}"));
-}
-
 /* The word of the fact that moved the thread, until the model is asked or a tool runs: then nothing is
  * prepared or awaited any more. */
 static struct ar_str detail_of(const struct ar_thread *t, const struct ar_shown *among)
@@ -251,7 +242,9 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_projection_thread_subagents(t, among, w);
 	ar_projection_jobs(s, among, w);
 	ar_projection_thread_tasks(s, t, w);
-	not_built(w);
+	ar_jw_key(w, "telemetry");
+	ar_projection_telemetry(s, &(struct ar_vec){ .at = (void *[]){ (void *)(uintptr_t)t }, .count = 1 },
+				w);
 	ar_projection_evidence(s, t, w);
 	history(t, removed, w);
 	ar_jw_key(w, "contextBoundary");

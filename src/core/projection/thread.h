@@ -70,6 +70,9 @@ void ar_projection_thread_subagents(const struct ar_thread *t, const struct ar_s
 void ar_projection_subagent_summary(const struct ar_session *s, const struct ar_shown *shown,
 				    struct ar_jw *w);
 
+/* telemetry/telemetry.c: the traces of the turns of these threads (struct ar_thread). */
+void ar_projection_telemetry(const struct ar_session *s, const struct ar_vec *threads, struct ar_jw *w);
+
 /* Member `diagnostics`. */
 void ar_projection_diagnostics(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 

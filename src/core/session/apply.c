@@ -320,6 +320,10 @@ static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event
 	turn->people = p->submitted_by;
 	turn->report_to = p->report_to;
 	turn->origin.metadata = p->metadata;
+	if (!ar_str_absent(e->ids[AR_SCOPE_TRACE])) {
+		turn->trace = ar_arena_alloc(&s->arena, sizeof(*turn->trace));
+		turn->trace->parent = p->trace_parent;
+	}
 	turn->has_images.v = turn->has_images.set = ar_texts_have(p->input_kinds, AR_STR("image"));
 	turn->submitted = e->time;
 	ar_vec_push(&s->arena, &t->turns, turn);

@@ -24,6 +24,7 @@
 #include "identity.h"
 #include "job/job.h"
 #include "schema.h"
+#include "trace/trace.h"
 
 #include <string.h>
 
@@ -189,6 +190,8 @@ static struct ar_event *add_event(struct ar_decision *d, enum ar_event_type type
 	};
 	e->event_id = ar_id_inner(d->arena, "evt", d->session->session_key, e->sequence);
 	memcpy(e->ids, ids->at, sizeof(e->ids));
+	if (d->input->policy->is_traced)
+		ar_trace_name(d, e);
 	return e;
 }
 

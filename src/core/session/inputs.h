@@ -228,6 +228,7 @@ struct ar_input {
 	struct ar_str person; /* who stands behind it (port/auth.h); absent: not known */
 	struct ar_str tenant; /* whose session it would be; absent: AR_TENANT_LOCAL */
 	bool is_runtime; /* a command that another session sent */
+	struct ar_str trace_parent; /* W3C traceparent of the request, checked; absent: none */
 	/* Of a schedule: the zone that it has or is to have; NULL: UTC, or one that is not known here */
 	const struct ar_zone *zone;
 	bool is_zone_unknown;

@@ -165,6 +165,7 @@ struct ar_policy {
 	bool starts_servers; /* MCP servers that trusted workspaces name can be started */
 	bool has_standard_prompt; /* in the place of system_prompt (context/system.c) */
 	struct ar_texts secret_names; /* of `secrets`, in their order */
+	bool is_traced; /* traces are exported: facts of a turn name its trace */
 };
 
 struct ar_content {
@@ -212,6 +213,7 @@ struct ar_decision {
 	bool is_clock_told; /* the fact about a clock that was set back is emitted */
 	uint64_t schema_steps; /* left for all schemas that are read and checked while deciding */
 	struct ar_prompt prompt; /* the newest that was made while deciding */
+	struct ar_str traced, trace; /* what the newest trace id is of, and that id; absent: none */
 };
 
 /* A session that does not exist yet: session_key set, head 0. */

@@ -170,6 +170,7 @@ static const struct ar_field_desc spent_fields[] = {
 	OPT(ar_spent, reserved),      OPT(ar_spent, below[0]),	   OPT(ar_spent, below[1]),
 	OPT(ar_spent, below[2]),
 };
+static const struct ar_field_desc trace_fields[] = { STR(ar_turn_trace, parent) };
 static const struct ar_field_desc route_fields[] = {
 	STR(ar_route, mode),	  STR(ar_route, provider),   STR(ar_route, model),    TEXTS(ar_route, chain),
 	STR(ar_route, source),	  STR(ar_route, reason),     STR(ar_route, gap),      RAW(ar_route, estimate),
@@ -417,6 +418,7 @@ static const struct kind sheet = KIND(ar_sheet, sheet_fields);
 static const struct kind call = KIND(ar_invocation, call_fields);
 static const struct kind spent = KIND(ar_spent, spent_fields);
 static const struct kind route = KIND(ar_route, route_fields);
+static const struct kind trace = KIND(ar_turn_trace, trace_fields);
 static const struct kind throttle = KIND(ar_throttle, throttle_fields);
 static const struct kind incident = KIND(ar_incident, incident_fields);
 static const struct kind boundary = KIND(ar_boundary, boundary_fields);
@@ -442,10 +444,15 @@ static const struct part task_parts[] = {
 static const struct kind task = KIND_WITH_PARTS(ar_task, task);
 
 static const struct part turn_parts[] = {
-	PART(ar_turn, steps, LIST, &step),	PART(ar_turn, steers, LIST, &context),
-	PART(ar_turn, calls, LIST, &call),	PART(ar_turn, spent, INSIDE, &spent),
-	PART(ar_turn, route, POINTED, &route),	PART(ar_turn, hooks, LIST, &hook),
-	PART(ar_turn, task, POINTED, &task),	PART(ar_turn, hook_runs, FILLED_LIST, &hook_run),
+	PART(ar_turn, steps, LIST, &step),
+	PART(ar_turn, steers, LIST, &context),
+	PART(ar_turn, calls, LIST, &call),
+	PART(ar_turn, spent, INSIDE, &spent),
+	PART(ar_turn, route, POINTED, &route),
+	PART(ar_turn, hooks, LIST, &hook),
+	PART(ar_turn, trace, POINTED, &trace),
+	PART(ar_turn, task, POINTED, &task),
+	PART(ar_turn, hook_runs, FILLED_LIST, &hook_run),
 	PART(ar_turn, origin, INSIDE, &origin),
 };
 static const struct kind turn = KIND_WITH_PARTS(ar_turn, turn);

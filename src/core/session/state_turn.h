@@ -160,6 +160,11 @@ struct ar_route {
 	int64_t fallbacks;
 };
 
+/* That the facts of a turn name its trace. */
+struct ar_turn_trace {
+	struct ar_str parent; /* traceparent of the request that submitted it; absent: it had none */
+};
+
 /* A model that its server wants left alone for a while. */
 struct ar_throttle {
 	struct ar_str model;
@@ -249,6 +254,7 @@ struct ar_turn {
 	ar_usec submitted, started, ended;
 	struct ar_task *task;
 	struct ar_route *route; /* NULL: not asked for yet */
+	struct ar_turn_trace *trace; /* NULL: its facts name no trace */
 	struct ar_spent spent;
 	struct ar_vec steps; /* struct ar_step */
 	struct ar_vec steers; /* struct ar_context_entry: said while it ran, for the next request */

@@ -182,6 +182,8 @@ static void write_headers(const struct ar_mcp_call *c, struct ar_str args, struc
 {
 	struct ar_json root;
 
+	if (!ar_str_absent(c->port->trace_parent))
+		ar_buf_addf(out, "traceparent: %.*s\n", AR_STR_ARG(c->port->trace_parent));
 	if (c->tool->params.count == 0 || !c->link->peer->modern)
 		return;
 	if (ar_json_parse(c->link->source->setup.requests, args, &root, NULL) == AR_OK)

@@ -41,5 +41,6 @@ struct curl_slist *ar_request_headers(const struct ar_wire *wire, const struct a
 	add(&list, "X-AR-Session: ", r->session_id);
 	add(&list, "X-AR-Turn: ", r->turn_id);
 	add(&list, "X-AR-Step: ", r->step_id);
+	add(&list, "traceparent: ", r->trace_parent);
 	return list;
 }

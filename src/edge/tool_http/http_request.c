@@ -285,6 +285,7 @@ struct curl_slist *ar_http_headers(const struct ar_http_plan *p, const struct ar
 	add_header(&list, p, "X-AgentRuntime-Session", call->session_id);
 	add_header(&list, p, "X-AgentRuntime-Turn", call->turn_id);
 	add_header(&list, p, "X-AgentRuntime-Tool-Call", call->tool_call_id);
+	add_header(&list, p, "traceparent", call->trace_parent);
 	/* Without this a long body would wait for a "100 Continue" that many servers never send. */
 	return curl_slist_append(list, "Expect:");
 }

@@ -44,6 +44,7 @@ struct ar_call_origin ar_http_request_origin(const struct ar_http_request *req)
 	return (struct ar_call_origin){
 		.address = from->address[0] ? ar_str_from(from->address) : AR_STR_NONE,
 		.request_id = ar_trace_sent(req),
+		.trace_parent = ar_trace_parent_sent(req),
 		.via = from->is_unix	  ? "unix"
 		       : from->address[0] ? "tcp"
 					  : "stdio",

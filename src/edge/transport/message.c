@@ -29,6 +29,7 @@ static const struct {
 	HEADER("access-control-request-method", asked_method),
 	HEADER(AR_PRINCIPAL_HEADER, principal),
 	HEADER("x-request-id", request_id),
+	HEADER("traceparent", trace_parent),
 	HEADER("accept", accept),
 	HEADER("upgrade", upgrade),
 	HEADER("sec-websocket-key", ws_key),

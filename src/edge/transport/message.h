@@ -33,6 +33,7 @@ struct ar_http_head {
 	struct ar_str asked_method; /* Access-Control-Request-Method */
 	struct ar_str principal; /* of AR_PRINCIPAL_HEADER; only believed from a node of the cluster */
 	struct ar_str request_id; /* X-Request-Id, as it came */
+	struct ar_str trace_parent; /* traceparent, as it came */
 	struct ar_str accept;
 	struct ar_str upgrade; /* the protocols that are offered; only looked at when is_upgrade */
 	struct ar_str ws_key, ws_version, ws_protocol; /* Sec-WebSocket-... */

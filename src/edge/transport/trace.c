@@ -1,6 +1,7 @@
 /* See trace.h. Ids of sessions and turns are taken from the answer, then from the input; only
  * for a report that is wanted. */
 #include "trace.h"
+#include "context.h"
 #include "id.h"
 #include "server.h"
 
@@ -32,6 +33,16 @@ static bool is_sane(struct ar_str id)
 struct ar_str ar_trace_sent(const struct ar_http_request *req)
 {
 	return req->head && is_sane(req->head->request_id) ? req->head->request_id : AR_STR_NONE;
+}
+
+struct ar_str ar_trace_parent_sent(const struct ar_http_request *req)
+{
+	struct ar_trace_context c;
+
+	return req->head && ar_traceparent_parse(req->head->trace_parent, &c) &&
+			       req->head->trace_parent.len == AR_TRACEPARENT_LEN
+		       ? req->head->trace_parent
+		       : AR_STR_NONE;
 }
 
 static struct ar_str id_of(struct ar_http_request *req)

@@ -14,4 +14,7 @@ void ar_trace_answer(struct ar_http_request *req);
 /* The id that the client sent, if it is a plain short word; absent: none. */
 struct ar_str ar_trace_sent(const struct ar_http_request *req);
 
+/* The traceparent that the client sent, if it is a valid one of the first version; absent: none. */
+struct ar_str ar_trace_parent_sent(const struct ar_http_request *req);
+
 #endif

@@ -1,5 +1,6 @@
 /* See descriptors.h. */
 #include "ops/descriptors.h"
+#include "host_priv.h"
 
 #include <sys/resource.h>
 
@@ -38,4 +39,16 @@ size_t ar_descriptors_for_calls(const struct ar_config *c)
 		return CALLS_MAX;
 	share = (size_t)limit.rlim_cur / CALLS_SHARE;
 	return share ? share : 1;
+}
+
+void ar_descriptors_strained(void *arg, bool is_strained)
+{
+	const struct ar_host *r = arg;
+
+	if (is_strained)
+		ar_log_line(&r->start->log, "warning",
+			    "few file descriptors are left: new connections are refused",
+			    "raise the limit (LimitNOFILE, ulimit -n) or lower limits.max_connections");
+	else
+		ar_log_line(&r->start->log, "info", "new connections are accepted again", NULL);
 }

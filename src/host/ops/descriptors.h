@@ -12,4 +12,7 @@ AR_MUST_USE enum ar_status ar_descriptors_begin(struct ar_error *err);
 /* How many model calls may be under way at once: model.max_calls, or a share of the limit. */
 size_t ar_descriptors_for_calls(const struct ar_config *c);
 
+/* Whether few are left, said in the log; `host` is the struct ar_host. */
+void ar_descriptors_strained(void *host, bool is_strained);
+
 #endif

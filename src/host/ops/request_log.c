@@ -62,7 +62,10 @@ void ar_request_log_write(struct ar_request_log *l, const struct ar_http_answere
 
 static void answered(void *arg, const struct ar_http_answered *a)
 {
-	ar_request_log_write(&((struct ar_host *)arg)->requests, a);
+	struct ar_host *r = arg;
+
+	ar_request_log_write(&r->requests, a);
+	ar_host_telemetry_request(r->telemetry, a);
 }
 
 void ar_request_log_wire(const struct ar_config *c, struct ar_http_ops *ops)

@@ -123,10 +123,8 @@ static void collect_memory(struct ar_metrics *m, const struct ar_memory *memory,
 	set(m, AR_METRIC_MEMORY_SHORT, memory->is_short);
 }
 
-void ar_scrape_write(void *arg, struct ar_buf *out)
+void ar_scrape_collect(struct ar_host *r)
 {
-	struct ar_host *r = arg;
-
 	set_as(r->metrics, AR_METRIC_BUILD, AR_VERSION, 1);
 	collect_engine(r->metrics, r->engine);
 	collect_store(r->metrics, r->store);
@@ -138,5 +136,13 @@ void ar_scrape_write(void *arg, struct ar_buf *out)
 	collect_memory(r->metrics, &r->memory, r->store);
 	ar_loop_time_measure(&r->loop_time, r->metrics);
 	ar_self_measure(r->metrics);
+	ar_host_telemetry_measure(r->telemetry, r->metrics);
+}
+
+void ar_scrape_write(void *arg, struct ar_buf *out)
+{
+	struct ar_host *r = arg;
+
+	ar_scrape_collect(r);
 	ar_metrics_render(r->metrics, out);
 }

@@ -6,6 +6,11 @@
 
 #include "buf.h"
 
+struct ar_host;
+
+/* Copies what others count; then r->metrics has everything. */
+void ar_scrape_collect(struct ar_host *r);
+
 void ar_scrape_write(void *runtime, struct ar_buf *out);
 
 #endif

@@ -8,6 +8,7 @@
 #include "model.h"
 #include "secrets.h"
 #include "store_open.h"
+#include "telemetry/host_telemetry.h"
 #include "tls/tls_context.h"
 #include "trigger/triggers.h"
 #include "webhook/webhooks.h"
@@ -189,6 +190,8 @@ static void check_lists(struct ar_settings *s)
 	check_entries(s, "hooks", ar_host_hooks_read(c, a, &hooks, &err), &err);
 	check_entries(s, "webhooks", ar_host_webhooks_read(c, a, &webhooks, &err), &err);
 	check_entries(s, "triggers", ar_host_triggers_check(c, false, &err), &err);
+	if (ar_host_telemetry_check(c, &err) != AR_OK)
+		refuse(s, "telemetry.endpoint", err.msg);
 	check_audiences(s);
 	if (ar_secrets_load(c, &redactor, &err) != AR_OK)
 		refuse(s, "redact.literals", err.msg);

@@ -97,6 +97,8 @@ export interface TurnSubmittedPayload {
   submittedBy?: string[];
   /** Item of a job, or schedule, that is told how the turn ended. */
   reportTo?: string;
+  /** W3C traceparent of the request that submitted it; the trace of the turn links to that span. Only while traces are exported. */
+  traceParent?: string;
   [extra: string]: unknown;
 }
 

@@ -274,6 +274,8 @@ struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *
 			       .metadata = in->metadata,
 			       .submitted_by = people,
 			       .report_to = in->report_to,
+			       .trace_parent =
+				       d->input->policy->is_traced ? d->input->trace_parent : AR_STR_NONE,
 		       });
 	turn = ar_thread_turn(t, id);
 	create_task(d, turn, task);

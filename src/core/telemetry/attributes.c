@@ -1,0 +1,62 @@
+/* See attributes.h. */
+#include "attributes.h"
+#include "tenant.h"
+#include "trace/trace.h"
+
+#define TEXT_MAX 1024 /* bytes of one value; more is cut */
+
+static struct ar_attr *add(struct ar_attribute_list *l, const char *name, enum ar_attr_kind kind)
+{
+	AR_ASSERT(l->count < AR_ATTRIBUTES_MAX);
+	l->at[l->count] = (struct ar_attr){ .name = name, .kind = kind };
+	return &l->at[l->count++];
+}
+
+void ar_attribute_text(struct ar_attribute_list *l, enum ar_attribute name, struct ar_str text)
+{
+	if (!ar_str_empty(text))
+		add(l, ar_attribute_names[name], AR_ATTR_IS_TEXT)->text = ar_str_utf8_prefix(text, TEXT_MAX);
+}
+
+void ar_attribute_int(struct ar_attribute_list *l, enum ar_attribute name, struct ar_opt_int value)
+{
+	if (value.set)
+		add(l, ar_attribute_names[name], AR_ATTR_IS_INT)->number = value.v;
+}
+
+void ar_attribute_word(struct ar_attribute_list *l, enum ar_attribute name, const struct ar_enum_desc *d,
+		       int value)
+{
+	if (value > 0 && value < d->count)
+		ar_attribute_text(l, name, ar_str_from(d->names[value]));
+}
+
+struct ar_attribute_list ar_attributes_of(const struct ar_session *s, const struct ar_event *e,
+					  struct ar_arena *a)
+{
+	struct ar_attribute_list l = { ar_arena_room(a, AR_ATTRIBUTES_MAX * sizeof(*l.at)), 0 };
+
+	ar_attribute_text(&l, AR_ATTR_SESSION, e->session_id);
+	ar_attribute_text(&l, AR_ATTR_RUNTIME, e->runtime_id);
+	ar_attribute_text(&l, AR_ATTR_TENANT, ar_session_tenant(s));
+	ar_attribute_text(&l, AR_ATTR_EVENT, e->event_id);
+	ar_attribute_int(&l, AR_ATTR_SEQUENCE, AR_OPT_INT((int64_t)e->sequence));
+	ar_attribute_text(&l, AR_ATTR_CONVERSATION, e->ids[AR_SCOPE_THREAD]);
+	for (int i = 0; i < AR_SCOPE_COUNT; i++) {
+		if (ar_scope_attributes[i] && !ar_str_empty(e->ids[i]))
+			add(&l, ar_scope_attributes[i], AR_ATTR_IS_TEXT)->text = e->ids[i];
+	}
+	return l;
+}
+
+bool ar_telemetry_ids(const struct ar_event *e, struct ar_trace_context *ret)
+{
+	struct ar_str subject = ar_trace_subject(e);
+
+	if (ar_str_absent(subject))
+		return false;
+	ar_trace_of(e->session_id, subject, ret->trace);
+	ar_span_of(e->session_id, ar_trace_span_subject(e), ret->span);
+	ret->flags = 1;
+	return true;
+}

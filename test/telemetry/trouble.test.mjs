@@ -1,0 +1,126 @@
+// A collector that is down, slow, asks to wait or refuses: turns do not notice, what is dropped is counted, and what it asked to repeat arrives later, once.
+// AR_TELEMETRY_SOAK: how many turns each trouble lasts.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { before, test } from 'node:test';
+import { ok, readLog, startAgentd, startModel, submit, waitFor } from '../lib/runtime.mjs';
+import { scrape } from '../ops/scrape.mjs';
+import { collector } from './otlp.mjs';
+
+const TURNS = Number(process.env.AR_TELEMETRY_SOAK ?? 20);
+const ended = (rt, { sessionId }) => waitFor(async () => (await readLog(rt, sessionId)).find((f) => f.type === 'turn.completed'), 'the end of the turn');
+const settings = (url, more = {}) => ({ 'telemetry.endpoint': url, 'telemetry.metrics_endpoint': 'off', 'telemetry.logs_endpoint': 'off', 'telemetry.interval_ms': 10, 'telemetry.timeout_ms': 500, ...more });
+const dropped = (counts, reason) => counts[`agentd_telemetry_dropped_total{signal="traces",reason="${reason}"}`] ?? 0;
+const requests = (counts, outcome) => counts[`agentd_telemetry_requests_total{signal="traces",outcome="${outcome}"}`] ?? 0;
+let model;
+
+before(async () => {
+	model = await startModel();
+});
+
+async function turns(rt, count = TURNS) {
+	for (let i = 0; i < count; i++) await ended(rt, await submit(rt, 'hello'));
+}
+
+/** A port at which nobody listens any more. */
+async function closedPort() {
+	const server = createServer();
+	await new Promise((done) => server.listen(0, '127.0.0.1', done));
+	const { port } = server.address();
+	await new Promise((done) => server.close(done));
+	return port;
+}
+
+test('nobody listens: turns complete, the queue is full, the rest is dropped and counted, and the log says why once', async () => {
+	const rt = await startAgentd({ model, config: settings(`http://127.0.0.1:${await closedPort()}`, { 'telemetry.queue': 5 }) });
+	await turns(rt);
+	const counts = await scrape(rt);
+	assert.ok(dropped(counts, 'queue') >= 3 * TURNS - 5, JSON.stringify(dropped(counts, 'queue')));
+	assert.equal(counts['agentd_telemetry_queued{signal="traces"}'], 5);
+	await waitFor(async () => requests(await scrape(rt), 'retried') > 0, 'a second try');
+	const said = rt.stderr.split('\n').filter((line) => line.includes('"telemetry"'));
+	assert.equal(said.length, 1, said.join('\n'));
+	const before = performance.now();
+	await rt.stop();
+	assert.ok(performance.now() - before < 15000, 'a stop does not wait for it');
+});
+
+test('a collector that does not answer in time: turns complete, and each batch is tried again', async () => {
+	const to = await collector({ answer: () => ({ delay: 60000 }) });
+	const rt = await startAgentd({ model, config: settings(to.url) });
+	await turns(rt);
+	await waitFor(async () => requests(await scrape(rt), 'retried') > 0, 'a time-out');
+	to.answer = () => undefined;
+	await waitFor(() => to.traces.filter((s) => s.name.startsWith('invoke_agent')).length >= TURNS, 'all turns');
+	assert.equal(dropped(await scrape(rt), 'queue'), 0);
+});
+
+for (const status of [429, 502, 503, 504]) {
+	test(`${status}: what was sent is repeated and arrives`, async () => {
+		let left = 2;
+		const to = await collector({ answer: () => (left-- > 0 ? { status, headers: { 'retry-after': '0' } } : undefined) });
+		const rt = await startAgentd({ model, config: settings(to.url) });
+		await turns(rt, 1);
+		await waitFor(() => to.traces.some((s) => s.name.startsWith('invoke_agent')), 'the turn');
+		const ids = to.traces.map((s) => s.spanId);
+		assert.equal(new Set(ids).size, ids.length, 'no span twice');
+		assert.equal(requests(await scrape(rt), 'retried'), 2);
+		assert.deepEqual(to.bad, []);
+	});
+}
+
+test('Retry-After is obeyed', async () => {
+	let first;
+	const to = await collector({ answer: () => (first ? undefined : { status: 503, headers: { 'retry-after': '2' } }) });
+	const rt = await startAgentd({ model, config: settings(to.url) });
+	await turns(rt, 1);
+	await waitFor(() => to.requests.length === 1, 'the first request');
+	first = performance.now();
+	await waitFor(() => to.requests.length === 2, 'the second request');
+	assert.ok(performance.now() - first > 1900);
+});
+
+for (const status of [400, 401, 500]) {
+	test(`${status}: the batch is dropped and counted, and the next one is sent`, async () => {
+		const to = await collector({ answer: () => ({ status }) });
+		const rt = await startAgentd({ model, config: settings(to.url) });
+		await turns(rt, 1);
+		await waitFor(async () => dropped(await scrape(rt), 'refused') > 0, 'the drop');
+		to.answer = () => undefined;
+		await waitFor(async () => (await turns(rt, 1), to.traces.length > 0), 'a later batch');
+		const counts = await scrape(rt);
+		assert.ok(requests(counts, 'failed') >= 1);
+		assert.equal(requests(counts, 'retried'), 0);
+	});
+}
+
+test('every span is exported, queued or dropped: nothing is lost in between', async () => {
+	let n = 0;
+	const to = await collector({ answer: () => ({ status: [200, 500, 200, 429][n++ % 4], headers: { 'retry-after': '0' } }) });
+	const rt = await startAgentd({ model, config: settings(to.url, { 'telemetry.timeout_ms': 60000 }) });
+	await turns(rt);
+	const made = (await Promise.all((await ok(rt, 'list_sessions', { limit: 200 })).sessions.map(async ({ sessionId }) => (await readLog(rt, sessionId)).filter((f) => /^(turn\.completed|task\.attempt\.completed|context\.resolved|model\.completed)$/.test(f.type)).length))).reduce((a, b) => a + b, 0);
+	await waitFor(async () => (await scrape(rt))['agentd_telemetry_queued{signal="traces"}'] === 0, 'an empty queue');
+	const counts = await scrape(rt);
+	assert.equal(counts['agentd_telemetry_exported_total{signal="traces"}'] + dropped(counts, 'refused') + dropped(counts, 'queue') + dropped(counts, 'expired'), made);
+	assert.equal(counts['agentd_telemetry_exported_total{signal="traces"}'], to.traces.length);
+});
+
+test('settings that cannot be used are named before the start', async () => {
+	for (const [name, value] of [['telemetry.endpoint', 'ftp://h/'], ['telemetry.traces_endpoint', 'nowhere'], ['telemetry.headers', 'a'], ['telemetry.headers', 'a=%0d%0ab: c'], ['telemetry.resource', 'x=%']]) {
+		const rt = await startAgentd({ model, config: { [name]: value }, mayDie: true });
+		const { code } = await rt.gone;
+		assert.notEqual(code, 0, name);
+		assert.match(rt.stderr, /telemetry/);
+	}
+});
+
+test('OTEL_SDK_DISABLED switches everything off', async () => {
+	const to = await collector();
+	const rt = await startAgentd({ model, config: settings(to.url, { 'telemetry.metrics_endpoint': '' }), env: { OTEL_SDK_DISABLED: 'true' } });
+	const { sessionId } = await submit(rt, 'hello');
+	await ended(rt, { sessionId });
+	for (const { event } of await readLog(rt, sessionId)) assert.ok(!('traceId' in event));
+	await rt.stop();
+	assert.equal(to.requests.length, 0);
+});
