@@ -226,3 +226,56 @@ test('LI-01 a full queue, the access mode and the only candidate are in the limi
 	assert.deepEqual([limitState.state, limitState.accessMode, limitState.singleCandidate, limitState.parallel], ['queue_full', 'workspace_write', true, 'ok']);
 	await refused(w.rt, 'overloaded', 'submit_turn', { sessionId: rich.sessionId, text: 'too much' });
 });
+
+test('PF-16 the read models of the profile, cell by cell, from one session', async () => {
+	const s = await run('get_session', { sessionId: rich.sessionId, limit: 5 });
+	const t = await thread();
+	const task = await run('get_task', { taskId: rich.part.taskId });
+	const cells = {
+		'SessionSnapshot: threads, tasks, recovery cursor': [s.threads.length, s.tasks.length, s.historyCursor.before, s.history.cursor],
+		'ThreadReadModel: turns, calls, questions, queue, incidents': [t.turns.length, t.toolCalls.length, t.pendingRequests.length, t.queuedTurns.length, t.incidents.length],
+		'TaskSnapshot: attempts, edges, progress, delivery': [task.attempts.length, task.relationships.length, task.progress.percent, task.deliveryState.state],
+		'PermissionSandboxSummary: decisions, approvals, profile, violations': [t.permissionState.decisions.length, t.permissionState.pendingApprovals.length, t.sandboxState.profile, t.sandboxState.violations],
+		'RoutingLimitSummary: model, candidates, decision, cost, limits': [s.routingLimitSummary.selectedModel, s.routingLimitSummary.candidateCount, s.routingLimitSummary.decisionReason,
+			s.routingLimitSummary.costState.amount, s.routingLimitSummary.limitState.state],
+	};
+	for (const [cell, values] of Object.entries(cells)) for (const value of values) assert.ok(value, `${cell}: ${JSON.stringify(values)}`);
+	assert.equal(task.attempts.length, 2);
+});
+
+test('EV-36 the facts of five layers: input, execution, state, coordination and observability, each with its ids', async () => {
+	const log = await facts(w.rt, rich.sessionId);
+	const [t, of] = [await thread(), (type, turnId) => log.find((e) => e.type === type && (!turnId || e.turnId === turnId))];
+	const submitted = of('turn.submitted', rich.first.turnId);
+	assert.deepEqual([submitted.payload.source, submitted.payload.submittedBy?.length > 0, typeof submitted.payload.inputRef], ['api', true, 'string'], 'input: who, where from, what');
+	const call = t.toolCalls.find((c) => c.turnId === rich.first.turnId);
+	assert.equal(of('tool.started', rich.first.turnId).toolCallId, call.toolCallId, 'execution: the call');
+	assert.equal(of('process.started').processId, t.processes[0].processId, 'execution: its process');
+	assert.equal(of('action.required', rich.waiting.turnId).actionId, t.pendingRequests[0].actionId, 'state: what is open');
+	assert.equal(of('queue.changed').payload.queuedTurnId, t.queuedTurns[0].queuedTurnId, 'state: what waits');
+	assert.equal(of('context.resolved', rich.waiting.turnId).turnId, t.contextBoundary.selection.turnId, 'coordination: context');
+	assert.ok(log.some((e) => e.type === 'permission.evaluated' && e.eventId === t.permissionState.decisions[0].permissionRef), 'coordination: policy');
+	assert.ok(log.some((e) => e.type === 'output.spilled' && e.outputRef === t.outputs[0].outputRef), 'coordination: outputs');
+	assert.ok(log.some((e) => e.eventId === t.incidents[0].incidentId), 'observability: incidents');
+	assert.ok(t.turns[0].hookRuns.every((h) => log.some((e) => e.eventId === h.hookRunId)), 'observability: hooks');
+	assert.ok(of('cost.recorded').payload, 'observability: cost');
+});
+
+test('RM-25 what has no source is never a success: an empty session, a queued turn, a host without a sandbox', async () => {
+	const empty = await run('get_session', { sessionId: (await run('create_session', { title: 'x' })).sessionId });
+	const [t] = empty.threads;
+	for (const member of [empty.sandboxState, empty.executionEnvironment, empty.deliveryState, empty.routingLimitSummary, t.modelRouting, t.costState])
+		assert.equal(member.state, 'not_applicable');
+	assert.deepEqual([t.sandboxState.state, t.limitState.accessMode, empty.toolInventoryRef], ['unknown', 'unknown', undefined]);
+	const queued = (await thread()).turns.find((x) => x.turnId === rich.queued.turnId);
+	assert.deepEqual([queued.executionEnvironment, queued.permissionState.mode, queued.attemptId], [{ state: 'not_applicable' }, 'unknown', undefined]);
+	const bare = await world({ model: w.model });
+	const { sessionId, turnId } = await submit(bare.rt, 'hello');
+	await ended(bare.rt, sessionId, turnId);
+	const s = await ok(bare.rt, 'get_session', { sessionId });
+	assert.equal(s.sandboxState.state, 'unavailable');
+	assert.ok(s.sandboxState.reason);
+	assert.deepEqual(s.threads[0].turns[0].sandboxProfile.isAvailable, false);
+	assert.equal(s.executionEnvironment.cwd, undefined, 'there is no folder');
+	await bare.rt.stop();
+});
