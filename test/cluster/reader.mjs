@@ -78,7 +78,7 @@ export class Reader {
 		const data = text.slice(at + 6);
 		const event = this.parse(data);
 		if (!event) return;
-		if (DELTAS.has(event.type)) this.delta(event);
+		if (DELTAS.has(event.type)) event.payload.complete || this.delta(event);
 		else this.fact(event, data);
 		this.cursor = /^id: (.*)$/m.exec(text)[1];
 	}

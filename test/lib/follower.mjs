@@ -27,6 +27,7 @@ export class Follower {
 	constructor(rt, sessionId, { after: cursor = '', view = 'extended', via, channelId, from = 0 } = {}) {
 		Object.assign(this, { rt, sessionId, cursor, view, via, channelId });
 		Object.assign(this, { facts: [], faults: [], frames: 0, connections: 0, isOpen: false, isStopped: false });
+		this.args = []; // tool.args without bytes: those of a call are complete
 		this.outputs = new Map(); // step:kind:index -> { length, pieces }: what arrived, in order
 		this.ends = new Map(); // turnId -> its end
 		this.last = Number.parseInt(cursor, 10) || from;
@@ -109,7 +110,8 @@ export class Follower {
 		} catch (error) {
 			this.fault(error.message);
 		}
-		if (DELTAS.has(event.type)) this.delta(event);
+		if (event.type === 'tool.args' && event.payload.complete) this.args.push(event);
+		else if (DELTAS.has(event.type)) this.delta(event);
 		else if (event.type === 'process.output') this.output(event);
 		else if (event.type !== 'tool.progress') this.fact(event, fields);
 		this.cursor = fields.id;

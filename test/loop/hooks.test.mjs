@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import http from 'node:http';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
-import { newFolder, ok, readLog, request, startModel, submit, waitFor, world } from '../lib/runtime.mjs';
+import { follow, newFolder, ok, readLog, request, startModel, submit, waitFor, world } from '../lib/runtime.mjs';
 
 const POINTS = ['session_start', 'user_prompt_submit', 'pre_tool_use', 'permission_request', 'post_tool_use', 'post_tool_failure', 'post_sampling', 'stop'];
 const folder = newFolder();
@@ -268,6 +268,29 @@ test('AC-12 HK-12 HK-14 a handler rewrites the arguments: the tool gets the new 
 	const [result] = of(events, 'tool.result');
 	assert.ok(result.payload.hookRunRefs.includes(one.payload.hookRunRef) && result.payload.hookRunRefs.includes(two.payload.hookRunRef));
 	assert.equal(last(events).type, 'turn.completed');
+});
+
+test('TL-15 arguments stream in, then a frame says that they are complete, and one for each rewrite; secrets in them are masked', async () => {
+	does('pre_tool_use', { updatedInput: { q: 'rewritten' } });
+	for (const [q, mark] of [['a longer question, to come in pieces', 'a longer'], [SECRET, 'redacted']]) {
+		const { sessionId, turnId } = await submit(w.rt, '[[say hello]]');
+		await finished(sessionId, turnId);
+		const reader = await follow(w.rt, sessionId);
+		await reader.ended(turnId); // it has caught up: from here on it gets what is only for those who read now
+		const next = await submit(w.rt, `[[delay 5]][[tool look_up {"q":"${q}"}]]`, { sessionId, options });
+		const started = await begun(sessionId);
+		await report(started.toolCallId, 'fine');
+		await reader.ended(next.turnId);
+		reader.check();
+		reader.stop();
+		const streamed = Buffer.concat(reader.outputs.get(`${started.stepId}:tool.args:${started.toolCallId}`).pieces).toString();
+		const [rewritten, complete, ...more] = reader.args.filter((e) => e.toolCallId === started.toolCallId);
+		assert.deepEqual([more.length, complete.payload.complete, complete.payload.inputRef], [0, true, started.payload.inputRef], 'what the tool got');
+		assert.equal(await bytes(complete.payload.inputRef), '{"q":"rewritten"}');
+		assert.deepEqual([rewritten.payload.complete, rewritten.payload.updatedInputRef], [true, started.payload.inputRef]);
+		assert.equal(await bytes(rewritten.payload.inputRef), streamed, 'the pieces add up to what was rewritten');
+		assert.ok(streamed.includes(mark) && !streamed.includes(SECRET), streamed);
+	}
 });
 
 test('arguments that a handler broke do not reach the tool', async () => {

@@ -116,7 +116,7 @@ class Subscriber {
 		const event = JSON.parse(data);
 		validateEvent(event);
 		this.cursor = id;
-		if (DELTAS.has(event.type)) this.delta(event);
+		if (DELTAS.has(event.type)) event.payload.complete || this.delta(event);
 		else this.fact(event, data);
 	}
 

@@ -283,6 +283,12 @@ static void take_fact(struct sim_reader *r, const struct ar_frame *f, const stru
 		process_ended(r, f, e);
 }
 
+/* One that has no bytes: it says that all have come. */
+static bool is_complete(const struct ar_event *e)
+{
+	return e->type == AR_EV_TOOL_ARGS && ((const struct ar_ev_tool_args *)e->payload)->complete.v;
+}
+
 static void take(struct sim_reader *r, const struct ar_frame *f)
 {
 	struct ar_arena a = { 0 };
@@ -299,7 +305,7 @@ static void take(struct sim_reader *r, const struct ar_frame *f)
 	if (!wants(r, e.type))
 		fail(r, "a type that was not asked for", f);
 	check_id(r, f);
-	if (f->is_delta && e.type != AR_EV_TOOL_PROGRESS)
+	if (f->is_delta && e.type != AR_EV_TOOL_PROGRESS && !is_complete(&e))
 		take_delta(r, f, &e);
 	else if (f->is_delta)
 		check_no_gap(r, f, f->sequence > r->seen ? f->sequence : r->seen);

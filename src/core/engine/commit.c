@@ -272,6 +272,14 @@ static void report(const struct ar_live *l, const struct ar_event *e)
 				 ((const struct ar_ev_runtime_warning *)e->payload)->message);
 }
 
+static void push_args(struct ar_live *l)
+{
+	const struct ar_decision *d = &l->commit.decision;
+
+	for (size_t i = 0; i < d->event_count; i++)
+		ar_follow_push_args(l->engine->o.follow, ar_live_session_key(l), &d->events[i]);
+}
+
 static void committed(struct ar_live *l)
 {
 	struct ar_commit *c = &l->commit;
@@ -298,6 +306,8 @@ static void committed(struct ar_live *l)
 	AR_FAULT("engine.after_publish");
 	if (r->has_receipt)
 		ar_receipts_keep(e, &r->receipt);
+	if (r != &l->recovery)
+		push_args(l);
 	if (c->decision.event_count > 0)
 		ar_follow_tenant_grew(e->o.follow, ar_session_tenant(&l->state));
 	if (c->append.row)

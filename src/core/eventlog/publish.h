@@ -74,4 +74,8 @@ void ar_follow_output_close(struct ar_follow *f, struct ar_output *o);
  * and runtime are filled in. */
 void ar_follow_push_frame(struct ar_follow *f, struct ar_str session_key, struct ar_event *e);
 
+/* args_frame.c: such a frame about the arguments of a call that a fact, published before, completes or
+ * replaces; nothing for other facts. */
+void ar_follow_push_args(struct ar_follow *f, struct ar_str session_key, const struct ar_event *fact);
+
 #endif
