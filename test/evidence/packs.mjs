@@ -38,7 +38,7 @@ export const jsonOf = (folder, name) => JSON.parse(readFileSync(join(folder, nam
 
 /** What a stranger types (docs/evidence.md); throws when something is wrong. */
 export const STRANGER = `set -e
-openssl pkeyutl -verify -pubin -inkey key.pem -rawin -in statement.pae -sigfile statement.sig >/dev/null
+openssl pkeyutl -verify -pubin -inkey key.pem -rawin -in statement.pae -sigfile statement.sig
 tail -c "$(wc -c < statement.json)" statement.pae | cmp - statement.json
 sha256sum --quiet --strict -c SHA256SUMS
 digest=$(sha256sum SHA256SUMS); digest=\${digest%% *}

@@ -1,12 +1,14 @@
 /* ar-refold FILE: folds the whole log of every session in a store from its first fact, without
  * snapshots, and prints what get_session shows of each, one line per session, newest first. The crash
  * test compares that with the answers of a running agentd. Opens the store as its owner does, so it
- * wants a copy, or a store that nobody has open. One thread; the store's own threads wake it. */
+ * wants a copy, or a store that nobody has open. A FILE.ndjson has the facts
+ * of one session, as in a pack. One thread; the store's own threads wake it. */
 #include "projection.h"
 #include "store_open.h"
 
 #include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define PAGE 100
 #define WINDOW_BYTES ((size_t)1024 * 1024)
@@ -138,6 +140,52 @@ static bool print_all(struct refold *r)
 	return ok;
 }
 
+/* The facts of a pack, without any store. */
+static bool print_facts(struct refold *r, const char *path)
+{
+	FILE *file = fopen(path, "r");
+	struct ar_arena keep = { 0 };
+	struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	struct ar_str runtime = AR_STR_NONE, line;
+	struct ar_error err = { 0 };
+	struct ar_session s = { 0 };
+	struct ar_json v;
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t len;
+	bool ok = file != NULL;
+
+	while (ok && (len = getline(&text, &room, file)) > 0) {
+		line = (struct ar_str){ text, (size_t)len - 1 };
+		if (ar_str_absent(runtime) && ar_json_parse(r->json, line, &v, &err) == AR_OK) {
+			struct ar_str id;
+
+			ok = ar_json_str(ar_json_get(v, "runtimeId"), &runtime) &&
+			     ar_json_str(ar_json_get(v, "sessionId"), &id);
+			runtime = ar_arena_str(&keep, runtime);
+			if (ok)
+				ar_session_init(&s, ar_id_session_key(id), r->member_json);
+		}
+		ok = ok && fold_line(r, &s, line, &err) == AR_OK;
+	}
+	if (ok) {
+		ar_jw_open(&w);
+		ar_projection_session(&s, runtime, NULL, &w);
+		ar_jw_close(&w);
+		printf("%.*s\n", (int)out.len, out.p);
+	} else {
+		fprintf(stderr, "ar-refold: %s: %s\n", path, err.msg);
+	}
+	if (file)
+		fclose(file);
+	free(text);
+	ar_buf_fini(&out);
+	ar_session_fini(&s);
+	ar_arena_fini(&keep);
+	return ok;
+}
+
 int main(int argc, char **argv)
 {
 	struct refold r = { .json = ar_json_parser_new(), .member_json = ar_json_parser_new() };
@@ -147,6 +195,8 @@ int main(int argc, char **argv)
 	sem_init(&r.wake, 0, 0);
 	if (argc != 2)
 		fputs("usage: ar-refold FILE\n", stderr);
+	else if (ar_str_ends(ar_str_from(argv[1]), AR_STR(".ndjson")))
+		ok = print_facts(&r, argv[1]);
 	else if (ar_store_sqlite_open(
 			 &(struct ar_store_sqlite_options){ .path = argv[1], .wake = woken, .wake_arg = &r },
 			 &r.store, &err) != AR_OK)

@@ -1,0 +1,30 @@
+/* A pack is checked: signature, digests, tree. Needs no daemon. */
+#ifndef AR_CTL_PACK_CHECK_H
+#define AR_CTL_PACK_CHECK_H
+
+#include "crypto/merkle.h"
+#include "pack/pack.h"
+
+struct ar_pack_checked {
+	struct ar_str fingerprint; /* of the key that signed it */
+	struct ar_str session; /* id */
+	uint64_t facts; /* of the scope */
+	uint64_t size; /* of the tree */
+	struct ar_str root; /* of the tree, in hex */
+	uint64_t files, gaps;
+};
+
+/* `key` is the public key that it must be signed with; absent: any. What is wrong has been said on standard
+ * error. */
+AR_MUST_USE enum ar_exit ar_pack_check(struct ar_ctl *c, const char *path, struct ar_str key,
+				       struct ar_pack_checked *ret);
+
+/* Whether the first facts of the log, as the pack has it, are those of an earlier pack of the session. */
+AR_MUST_USE enum ar_exit ar_pack_compare(struct ar_ctl *c, const char *path,
+					 const struct ar_pack_checked *earlier);
+
+/* The root over the first `size` facts (0: all) of the pack in the folder; false: it has not as many, or a
+ * fact does not have the hash that is listed for it. *ret_size is how many it has. */
+bool ar_pack_tree(int folder, uint64_t size, char ret_root[AR_HASH_HEX], uint64_t *ret_size);
+
+#endif

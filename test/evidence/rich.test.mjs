@@ -1,0 +1,168 @@
+// A session with everything in it, exported: a failed call, a rewritten one, a question, a process, a refused system call, a compaction, a budget, a child agent. The pack is
+// checked where there is nothing but openssl, sha256sum and cmp, by another implementation of DSSE, by agentctl without a daemon, and by folding its facts again.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { before, test } from 'node:test';
+import { dsse, crypto } from '@sigstore/core';
+import { bin, newFolder, ok, readLog, startModel, submit, waitFor, world } from '../lib/runtime.mjs';
+import { STRANGER, check, download, jsonOf, linesOf } from './packs.mjs';
+
+const isRoot = process.getuid() === 0;
+const shell = (command) => `[[tool shell ${JSON.stringify({ command })}]]`;
+let w, folder, sessionId, threadId, before_, facts;
+
+const ctl = (...args) => spawnSync(join(bin, 'agentctl'), args, { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: '/nonexistent' } });
+const logOf = async () => (await readLog(w.rt, sessionId)).map((f) => f.event);
+const of = (type) => facts.filter((e) => e.type === type);
+
+/** A turn to its end; questions are answered on the way. */
+async function turn(text, more = {}) {
+	const receipt = await submit(w.rt, text, { ...(sessionId ? { sessionId } : { createPolicy: { workspaceId: more.workspaceId } }), ...(more.options ? { options: more.options } : {}) });
+	sessionId ??= receipt.sessionId;
+	await waitFor(async () => {
+		const log = await logOf();
+		const open = log.filter((e) => e.type === 'action.required' && !log.some((r) => r.type === 'action.resolved' && r.actionId === e.actionId));
+		for (const e of open) await ok(w.rt, 'respond_action', { actionId: e.actionId, decision: e.payload.decisions.find((d) => /allow_once|stop|accept/.test(d)) ?? e.payload.decisions[0] }).catch(() => {});
+		return log.some((e) => e.turnId === receipt.turnId && /^turn\.(completed|failed)$/.test(e.type)) && log.at(-1).type === 'thread.updated';
+	}, 'the end of the turn');
+	return receipt;
+}
+
+before(async () => {
+	const root = realpathSync(newFolder()), hook = join(newFolder(), 'hook');
+	writeFileSync(join(root, 'note.txt'), 'a note\n');
+	if (isRoot) execFileSync('chown', ['-R', '1000:1000', root]);
+	writeFileSync(hook, 'input=$(cat)\ncase $input in *rewrite-me*) echo \'{"updatedInput":{"command":"echo rewritten"}}\';; esac\n');
+	const model = await startModel();
+	w = await world({ model, config: { 'permission.mode': 'default', 'subagents.tools': true, 'workspaces.dir': realpathSync(newFolder()), 'model.backoff_ms': 5, hooks: [{ name: 'pre', point: 'pre_tool_use', command: `sh ${hook}`, timeout_ms: 20000 }] } });
+	const { workspace } = await ok(w.rt, 'create_workspace', { root });
+	({ threadId } = await turn('hello', { workspaceId: workspace.workspaceId }));
+	await turn(shell('cat note.txt; unshare -U true; echo over'));
+	await turn(shell('echo rewrite-me'));
+	await turn(shell('exit 3'));
+	await turn('[[tool write_file {"path":"made.txt","content":"made"}]]');
+	await turn('[[tool no_such_tool {"a":1}]]');
+	await turn('[[fail-times 1 http 429 retry-after=0]] after the limit');
+	await turn('[[tool no_such_tool {"n":"$n"}]] [[loop]]', { options: { budget: { toolCalls: 2 } } });
+	await turn('[[tool spawn_agent {"objective":"look around"}]]');
+	await waitFor(async () => (await logOf()).some((e) => /^subagent\.(completed|failed)$/.test(e.type)), 'the end of the child');
+	await ok(w.rt, 'compact_thread', { sessionId, threadId, reason: 'long' });
+	await waitFor(async () => (await logOf()).some((e) => /^context\.compaction\.(completed|failed)$/.test(e.type)), 'the compaction');
+	before_ = await waitFor(async () => {
+		const read = await ok(w.rt, 'get_session', { sessionId });
+		return read.status === 'idle' && read;
+	}, 'rest');
+	const made = await ok(w.rt, 'export_evidence', { sessionId, sequence: before_.asOfSequence });
+	w.made = made;
+	folder = await download(w.rt, made.packRef);
+	facts = linesOf(folder, 'events.ndjson');
+});
+
+test('EX-02 AC-09 EV-29 the pack has the parts of all that happened, each by the id of its fact', async () => {
+	const { signals } = jsonOf(folder, 'summary.json');
+	assert.deepEqual(['tools', 'artifacts', 'context', 'routing', 'models', 'permission', 'sandbox', 'hooks', 'processes', 'limits', 'costs', 'subagents', 'tasks', 'turns', 'requestLog', 'contents'].filter((s) => signals[s] !== 'exported'), []);
+	for (const type of ['tool.failed', 'artifact.changed', 'action.required', 'action.resolved', 'process.started', 'sandbox.applied', 'sandbox.violation', 'rate_limit.hit', 'subagent.spawned', 'context.compaction.completed', 'hook.completed', 'permission.evaluated'])
+		assert.ok(of(type).length > 0, type);
+	const ids = new Set((await logOf()).map((e) => e.eventId)), timeline = linesOf(folder, 'timeline.ndjson');
+	assert.deepEqual(timeline.map((l) => l.eventId), facts.map((e) => e.eventId));
+	assert.ok(timeline.every((l) => ids.has(l.eventId)));
+	assert.ok(jsonOf(folder, 'summary.json').counts.failedToolCalls >= of('tool.failed').length);
+});
+
+test('EX-01 EX-11 the facts of the pack, folded again, give its read model, which is get_session at that sequence', async () => {
+	const { historyCursor, ...read } = before_;
+	assert.deepEqual(jsonOf(folder, 'read_model.json'), read);
+	assert.deepEqual(JSON.parse(execFileSync(join(bin, 'ar-refold'), [join(folder, 'events.ndjson')], { encoding: 'utf8', maxBuffer: 1 << 26 })), read);
+	const after = await ok(w.rt, 'get_thread_read', { sessionId, threadId });
+	const pack = jsonOf(await download(w.rt, (await ok(w.rt, 'export_evidence', { sessionId, threadId })).packRef), 'read_model.json');
+	assert.deepEqual(pack, after);
+});
+
+test('AN-08 HK-12 AN-12 OU-06 both inputs of a rewrite and every ref that is shown resolve from the pack', async () => {
+	const rewrite = of('hook.completed').find((e) => e.payload.updatedInputRef);
+	assert.ok(rewrite, 'a handler rewrote a call');
+	const blob = (ref) => readFileSync(join(folder, 'blobs', linesOf(folder, 'manifest.ndjson').find((l) => l.ref === ref).sha256), 'utf8');
+	const [was, is] = [blob(rewrite.payload.originalInputRef), blob(rewrite.payload.updatedInputRef)];
+	assert.ok(was.includes('rewrite-me') && is.includes('rewritten') && was !== is);
+	const shown = new Set(JSON.stringify(before_).match(/"blob_[a-z0-9_]+"/g).map((r) => r.slice(1, -1))), listed = new Set(linesOf(folder, 'manifest.ndjson').map((l) => l.ref));
+	assert.ok(shown.size > 10);
+	assert.deepEqual([...shown].filter((r) => !listed.has(r)), []);
+	assert.ok(linesOf(folder, 'manifest.ndjson').every((l) => l.state === 'included'), 'nothing is missing');
+	assert.deepEqual(w.made.knownGaps, []);
+});
+
+test('a stranger checks the pack where there is nothing but a shell, openssl, sha256sum and cmp', { skip: !isRoot && 'needs root for chroot' }, () => {
+	const root = newFolder(), programs = ['sh', 'openssl', 'sha256sum', 'cmp', 'tail', 'wc', 'cat'];
+	for (const name of programs) {
+		const path = execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
+		const libraries = execFileSync('ldd', [path], { encoding: 'utf8' }).match(/\/\S+/g) ?? [];
+		for (const file of [path, ...libraries]) {
+			mkdirSync(join(root, dirname(file)), { recursive: true });
+			if (!existsSync(join(root, file))) copyFileSync(realpathSync(file), join(root, file));
+		}
+	}
+	cpSync(folder, join(root, 'pack'), { recursive: true });
+	const run = () => spawnSync('/usr/sbin/chroot', [root, execFileSync('sh', ['-c', 'command -v sh'], { encoding: 'utf8' }).trim(), '-c', `cd /pack\n${STRANGER}`], { encoding: 'utf8', env: { PATH: '/usr/bin:/bin:/usr/local/bin' } });
+	const first = run();
+	assert.equal(first.status, 0, first.stderr + first.stdout);
+	writeFileSync(join(root, 'pack/events.ndjson'), readFileSync(join(root, 'pack/events.ndjson'), 'utf8').replace('hello', 'hullo'));
+	assert.notEqual(run().status, 0);
+});
+
+test('another implementation of DSSE accepts the envelope', () => {
+	const envelope = jsonOf(folder, 'statement.dsse.json'), payload = Buffer.from(envelope.payload, 'base64');
+	const signed = dsse.preAuthEncoding(envelope.payloadType, payload);
+	assert.ok(signed.equals(readFileSync(join(folder, 'statement.pae'))));
+	assert.ok(payload.equals(readFileSync(join(folder, 'statement.json'))));
+	const key = crypto.createPublicKey(readFileSync(join(folder, 'key.pem'), 'utf8'));
+	assert.equal(crypto.verify(signed, key, Buffer.from(envelope.signatures[0].sig, 'base64')), true);
+	signed[signed.length - 3] ^= 1;
+	assert.equal(crypto.verify(signed, key, Buffer.from(envelope.signatures[0].sig, 'base64')), false);
+});
+
+test('one flipped bit in any file is found, without a daemon', () => {
+	assert.equal(ctl('verify-pack', folder).status, 0, ctl('verify-pack', folder).stderr);
+	const files = readdirSync(folder).filter((f) => f !== 'blobs').concat(readdirSync(join(folder, 'blobs')).slice(0, 3).map((f) => `blobs/${f}`));
+	assert.ok(files.length > 12, files.join(' '));
+	for (const name of files) {
+		const path = join(folder, name), whole = readFileSync(path);
+		for (const at of [whole.length >> 1, whole.length - 1]) {
+			const bad = Buffer.from(whole);
+			bad[at] ^= 1;
+			writeFileSync(path, bad);
+			assert.equal(ctl('verify-pack', folder).status, 1, `${name} at ${at}`);
+		}
+		writeFileSync(path, whole);
+		renameSync(path, `${path}.away`);
+		assert.equal(ctl('verify-pack', folder).status, 1, `${name} is missing`);
+		renameSync(`${path}.away`, path);
+	}
+	check(folder);
+	assert.equal(ctl('verify-pack', folder).status, 0);
+});
+
+test('agentctl pack downloads the same files, also after a cut; two packs of one session are consistent, and another key is not ours', async () => {
+	const out = join(newFolder(), 'pack'), place = ['--socket', w.rt.socket];
+	const run = () => ctl(...place, 'pack', sessionId, '--out', out, '--sequence', String(before_.asOfSequence));
+	const first = run();
+	assert.deepEqual([first.status, first.stdout], [0, `${out}\n`], first.stderr);
+	const same = () => { for (const name of [...readdirSync(folder).filter((f) => f !== 'blobs'), ...readdirSync(join(folder, 'blobs')).map((f) => `blobs/${f}`)]) assert.ok(readFileSync(join(out, name)).equals(readFileSync(join(folder, name))), name); };
+	same();
+	writeFileSync(join(out, '.events.ndjson.part'), 'cut');
+	rmSync(join(out, 'events.ndjson'));
+	rmSync(join(out, 'blobs', readdirSync(join(out, 'blobs'))[0]));
+	assert.equal(run().status, 0);
+	same();
+	const later = join(newFolder(), 'later');
+	assert.equal(ctl(...place, 'pack', sessionId, '--out', later).status, 0);
+	const both = ctl('verify-pack', later, out, '--key', join(w.rt.dataDir, 'data/evidence.pem'));
+	assert.equal(both.status, 0, both.stderr);
+	assert.match(both.stdout, /^ok: \d+ facts and \d+ files of sess_/);
+	assert.equal(ctl('verify-pack', out, later).status, 1, 'the later one is no beginning');
+	const other = await world();
+	const foreign = ctl('verify-pack', out, '--key', join(other.rt.dataDir, 'data/evidence.pem'));
+	assert.equal(foreign.status, 1);
+	assert.match(foreign.stderr, /another key/);
+});
