@@ -107,7 +107,7 @@ export async function collector({ answer = () => undefined } = {}) {
 		req.on('end', () => {
 			const signal = /^\/v1\/(traces|metrics|logs)$/.exec(req.url)?.[1], body = Buffer.concat(pieces);
 			const { status = 200, headers = {}, delay = 0 } = got.answer(signal, got.requests.length) ?? {};
-			got.requests.push({ signal, url: req.url, headers: req.headers, status, bytes: body.length });
+			got.requests.push({ signal, url: req.url, headers: req.headers, status, at: performance.now() });
 			try {
 				assert.ok(signal, req.url);
 				assert.equal(req.headers['content-type'], 'application/x-protobuf');
@@ -119,7 +119,7 @@ export async function collector({ answer = () => undefined } = {}) {
 			} catch (error) {
 				got.bad.push(error);
 			}
-			setTimeout(() => res.writeHead(status, headers).end(), delay);
+			setTimeout(() => res.writeHead(status, headers).end(), delay).unref();
 		});
 	});
 	await new Promise((done) => server.listen(0, '127.0.0.1', done));
