@@ -8,7 +8,7 @@
 #define CATALOG_MAX ((size_t)4 << 20)
 
 static const struct ar_export_format *const formats[] = { &ar_export_atif, &ar_export_html,
-							  &ar_export_markdown };
+							  &ar_export_markdown, &ar_export_replay };
 
 /* ---- reading a fact ---- */
 

@@ -42,7 +42,7 @@ struct ar_export_format {
 	size_t text_max; /* bytes of one text that are shown */
 };
 
-extern const struct ar_export_format ar_export_atif, ar_export_html, ar_export_markdown;
+extern const struct ar_export_format ar_export_atif, ar_export_html, ar_export_markdown, ar_export_replay;
 
 /* Streams beside those of the threads. */
 #define AR_EXPORT_NAV ((size_t)-1)

@@ -65,6 +65,8 @@ static void free_step(struct ar_export_step *s)
 	ar_free(s->id);
 	ar_free(s->time);
 	ar_free(s->from);
+	ar_free(s->options);
+	ar_free(s->category);
 	ar_free(s);
 }
 
@@ -240,6 +242,13 @@ static void on_submitted(struct ar_export *x, const struct ar_export_fact *f,
 		ar_buf_adds(&s->text, ar_export_str(f->payload, "inputPreview"));
 	else
 		ar_export_add_input(x, &s->text, &part);
+	if (ar_json_type(ar_json_get(f->payload, "options")) == AR_JSON_OBJECT) {
+		struct ar_buf options = { 0 };
+
+		ar_json_print(ar_json_get(f->payload, "options"), &options);
+		ar_export_keep(&s->options, ar_buf_str(&options));
+		ar_buf_fini(&options);
+	}
 	while (*end)
 		end = &(*end)->next;
 	*end = s;
@@ -381,6 +390,7 @@ static void on_turn_end(struct ar_export *x, const struct ar_export_fact *f, str
 	s = new_step(f, AR_STEP_END, ar_export_str(f->payload, "status"));
 	take_early(open_of(f->thread), s);
 	ar_buf_adds(&s->text, ar_export_str(ar_json_get(f->payload, "error"), "message"));
+	ar_export_keep(&s->category, ar_export_str(ar_json_get(f->payload, "error"), "category"));
 	s->input = ar_export_int(usage, "inputTokens");
 	s->output = ar_export_int(usage, "outputTokens");
 	s->cached = ar_export_int(usage, "cachedTokens");

@@ -45,6 +45,8 @@ struct ar_export_step {
 	enum ar_export_step_kind kind;
 	char *turn, *id, *time; /* id: of its event */
 	char *from; /* source of an input, model of an answer, status of an end */
+	char *options; /* of an input: JSON; NULL: none */
+	char *category; /* of an end with an error; NULL: none */
 	struct ar_buf text, reasoning;
 	struct ar_export_call *calls, **last_call;
 	struct ar_export_notes notes;

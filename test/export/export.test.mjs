@@ -20,7 +20,7 @@ const trajectory = async (sessionId = rich.sessionId) => JSON.parse(await must(w
 const calls = (doc) => doc.steps.flatMap((s) => s.tool_calls ?? []);
 const results = (doc) => doc.steps.flatMap((s) => s.observation?.results ?? []);
 
-test('BM-13 the trajectory of a session keeps the rules of ATIF 1.7, child agents included', async () => {
+test('the trajectory of a session keeps the rules of ATIF 1.7, child agents included', async () => {
 	const doc = await trajectory();
 	checkAtif(doc);
 	assert.deepEqual([doc.schema_version, doc.session_id, doc.agent.name], ['ATIF-v1.7', rich.sessionId, 'agentruntime']);

@@ -19,7 +19,7 @@ before(async () => {
 
 const hasControls = (text) => /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/.test(text);
 
-test('CP-38 the page has no markup of others, no address and no script; its policy allows its own style alone', async () => {
+test('the page has no markup of others, no address and no script; its policy allows its own style alone', async () => {
 	const text = page.replace(/<style>[^]*?<\/style>/, '');
 	assert.ok(!/<(script|img|iframe|object|link|a href="[^#])/i.test(text));
 	assert.ok(!/\son\w+=|\ssrc=/i.test(text.replace(/&[a-z#0-9]+;/g, ' ').replace(/>[^<]*</g, '><')), 'no attribute that runs or loads');

@@ -6,7 +6,7 @@
 
 enum { OPT_FORMAT, OPT_INSTANCE };
 
-static const char *const formats[] = { "atif", "swebench", "markdown", "html" };
+static const char *const formats[] = { "atif", "swebench", "markdown", "html", "replay" };
 
 static enum ar_exit check_format(struct ar_ctl *c, const char *format)
 {
@@ -14,7 +14,8 @@ static enum ar_exit check_format(struct ar_ctl *c, const char *format)
 		if (format && strcmp(format, formats[i]) == 0)
 			return AR_EXIT_OK;
 	}
-	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("--format is one of: atif, swebench, markdown, html"),
+	return ar_ctl_complain(c, AR_EXIT_USAGE,
+			       AR_STR("--format is one of: atif, swebench, markdown, html, replay"),
 			       format ? "there is no format '%s'" : "a format is needed", format);
 }
 
@@ -31,7 +32,7 @@ static enum ar_exit write_session(struct ar_ctl *c, const char *word, const char
 		return exit;
 	if (strcmp(format, "swebench") == 0)
 		return ar_export_swebench(c, instance, session, until);
-	return ar_export_session(c, format, session, until);
+	return ar_export_session(c, format, session, until, c->out.file);
 }
 
 static enum ar_exit run_export(struct ar_ctl *c, const struct ar_ctl_args *a)
@@ -58,6 +59,7 @@ const struct ar_ctl_command ar_cmd_export = {
 		"  swebench  one line of JSON: instance, model, and the patch of all that was changed\n"
 		"  markdown  all turns with their calls, results and questions, as text\n"
 		"  html      the same as one page to read and print, which loads nothing (agentctl review)\n"
+		"  replay    a case that `agentctl replay` runs again: inputs, answers of the model, facts\n"
 		"Texts over 1 MiB are cut and say so, with the ref of the whole. Secrets that the log "
 		"redacts "
 		"stay redacted.",
@@ -66,7 +68,7 @@ const struct ar_ctl_command ar_cmd_export = {
 		"agentctl export last --format swebench --instance django__django-11001 >> all_preds.jsonl",
 	.min = 1,
 	.max = 1,
-	.options = { [OPT_FORMAT] = { "format", "NAME", "atif, swebench, markdown or html" },
+	.options = { [OPT_FORMAT] = { "format", "NAME", "atif, swebench, markdown, html or replay" },
 		     [OPT_INSTANCE] = { "instance", "ID",
 					"instance_id of the line (swebench); without it the session's id" } },
 	.run = run_export,

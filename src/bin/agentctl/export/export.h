@@ -24,9 +24,9 @@ struct ar_stored {
 };
 bool ar_stored_read(struct ar_ctl *c, struct ar_str ref, size_t max, struct ar_stored *ret);
 
-/* Formats of src/export, to standard output. */
+/* Formats of src/export, to `out`. */
 AR_MUST_USE enum ar_exit ar_export_session(struct ar_ctl *c, const char *format, struct ar_str session,
-					   int64_t until);
+					   int64_t until, FILE *out);
 
 /* One line for a file of predictions: what the session changed in the files of its workspace. */
 AR_MUST_USE enum ar_exit ar_export_swebench(struct ar_ctl *c, const char *instance, struct ar_str session,

@@ -18,7 +18,7 @@ struct extent {
 struct writer {
 	struct ar_ctl *ctl;
 	struct ar_export *x;
-	FILE *aside;
+	FILE *out, *aside;
 	off_t end; /* of the file */
 	struct extent *extents;
 	size_t count, room;
@@ -31,7 +31,7 @@ struct writer {
 static void write_out(struct writer *w, struct ar_str bytes)
 {
 	w->is_empty = false;
-	if (fwrite(bytes.p, 1, bytes.len, w->ctl->out.file) != bytes.len)
+	if (fwrite(bytes.p, 1, bytes.len, w->out) != bytes.len)
 		w->has_failed = true;
 }
 
@@ -132,9 +132,10 @@ static enum ar_exit finish(struct writer *w, enum ar_exit exit)
 	return exit;
 }
 
-enum ar_exit ar_export_session(struct ar_ctl *c, const char *format, struct ar_str session, int64_t until)
+enum ar_exit ar_export_session(struct ar_ctl *c, const char *format, struct ar_str session, int64_t until,
+			       FILE *out)
 {
-	struct writer w = { .ctl = c, .is_empty = true };
+	struct writer w = { .ctl = c, .out = out, .is_empty = true };
 	struct ar_export_sink sink = { on_write, on_copy, &w };
 	struct ar_facts facts = { c, session, until, on_fact, &w };
 	enum ar_exit exit;

@@ -1,34 +1,77 @@
 /* `agentctl demo`: the terminal, the daemon and the sandbox as they are, with a model whose answers are
- * recorded, in a folder that is thrown away. A process of its own is the model (recorded.h) and outlives this
- * one: when this one ends, in whatever way, it stops the daemon and removes the folder. One thread each. */
+ * recorded, in a folder that is thrown away. One thread. */
+#include "api.h"
 #include "chat/chat.h"
 #include "daemon.h"
 #include "first/boundary.h"
-#include "first/recorded.h"
+#include "first/throwaway.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define STOP_MS 10000
-#define NOBODY 65534
+#define WORD_MS 15 /* between two words: an answer is seen to come */
 
-extern char **environ;
+/* ---- the answers ---- */
 
-struct demo {
-	char *dir; /* that is thrown away */
-	const char *project;
-	int alive; /* closed when we end */
-	pid_t server;
+struct answer {
+	const char *text;
+	struct ar_recorded_call calls[2];
 };
+
+#define LAST \
+	"The recorded answers end here. Ctrl-D leaves; nothing of this demo stays. `agentctl` begins with " \
+	"a " \
+	"model of yours."
+
+static const struct answer work[] = {
+	{ "I read the program and run its test.",
+	  { { AR_STR("read_file"), AR_STR("{\"path\":\"price.sh\"}") },
+	    { AR_STR("shell"), AR_STR("{\"command\":\"sh test.sh\"}") } } },
+	{ "The discount is never taken off. I correct that and run the test again.",
+	  { { AR_STR("edit_file"),
+	      AR_STR("{\"path\":\"price.sh\",\"oldText\":\"echo \\\"$sum\\\"\",\"newText\":\"echo "
+		     "\\\"$((sum - sum / 10))\\\"\"}") } } },
+	{ "", { { AR_STR("shell"), AR_STR("{\"command\":\"sh test.sh\"}") } } },
+	{ "The test passes. I also want to remove the old build folder. A command that deletes folders asks "
+	  "you "
+	  "first.",
+	  { { AR_STR("shell"), AR_STR("{\"command\":\"rm -rf build\"}") } } },
+	{ "**Done.** `price.sh` takes 10 % off, and its test passes.\n\n"
+	  "- Type `/undo` to take the changes of the files back.\n"
+	  "- Type anything else for the last recorded answer, or Ctrl-D to leave.\n",
+	  { { AR_STR_NONE, AR_STR_NONE } } },
+};
+static const struct answer last = { .text = LAST };
+
+/* ---- which answer ---- */
+
+/* By how far the conversation is: how many messages the person sent, and how many answers came since the last
+ * of them. */
+static struct ar_recorded_answer answer_to(void *arg AR_UNUSED, struct ar_str turn AR_UNUSED,
+					   struct ar_json request)
+{
+	size_t people = 0, answers = 0;
+	const struct answer *a;
+
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(request, "messages")); ar_json_next(&it);) {
+		struct ar_str role = ar_api_str(it.value, "role");
+
+		if (ar_str_is(role, "user")) {
+			people++;
+			answers = 0;
+		}
+		answers += ar_str_is(role, "assistant");
+	}
+	a = people > 1 || answers >= AR_ARRAY_LEN(work) ? &last : &work[answers];
+	return (struct ar_recorded_answer){ .text = ar_str_from(a->text),
+					    .calls = a->calls,
+					    .count = (size_t)!ar_str_absent(a->calls[0].tool) +
+						     (size_t)!ar_str_absent(a->calls[1].tool),
+					    .word_ms = WORD_MS };
+}
 
 /* ---- the folder ---- */
 
@@ -51,30 +94,18 @@ static bool write_file(int folder, const char *name, const char *text)
 	FILE *file;
 	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
-	if (fd < 0 || (geteuid() == 0 && fchown(fd, NOBODY, NOBODY) != 0) || !(file = fdopen(fd, "w")))
+	if (fd < 0 || (geteuid() == 0 && fchown(fd, AR_THROWAWAY_NOBODY, AR_THROWAWAY_NOBODY) != 0) ||
+	    !(file = fdopen(fd, "w")))
 		return false;
 	fputs(text, file);
 	return fclose(file) == 0;
 }
 
-/* A folder of root's would be one of the system: commands of the demo need no rights. */
-static bool make_folder(int at, const char *name)
+static bool make_project(const struct ar_throwaway *t)
 {
-	return mkdirat(at, name, 0755) == 0 && (geteuid() != 0 || fchownat(at, name, NOBODY, NOBODY, 0) == 0);
-}
+	int fd = open(t->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool is_ok = fd >= 0 && ar_throwaway_make_folder(fd, "build");
 
-static bool make_project(struct ar_ctl *c, struct demo *d)
-{
-	bool is_ok;
-	int fd;
-
-	d->dir = (char *)ar_ctl_strdup(c, AR_STR("/tmp/agentctl-demo-XXXXXX"));
-	if (!mkdtemp(d->dir))
-		return false;
-	d->project = ar_arena_fmt(&c->arena, "%s/project", d->dir).p;
-	is_ok = make_folder(AT_FDCWD, d->project);
-	fd = open(d->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	is_ok = is_ok && fd >= 0 && make_folder(fd, "build");
 	for (size_t i = 0; is_ok && i < AR_ARRAY_LEN(files); i++)
 		is_ok = write_file(fd, files[i].name, files[i].text);
 	if (fd >= 0)
@@ -82,117 +113,9 @@ static bool make_project(struct ar_ctl *c, struct demo *d)
 	return is_ok;
 }
 
-/* ---- the model, and the end ---- */
-
-static void stop_daemon(const char *state)
-{
-	pid_t pid = ar_daemon_holder(state);
-	int fd = pid ? pidfd_open(pid, 0) : -1;
-	struct pollfd gone = { .fd = fd, .events = POLLIN };
-
-	if (fd < 0 || ar_daemon_holder(state) != pid)
-		return;
-	pidfd_send_signal(fd, SIGTERM, NULL, 0);
-	if (poll(&gone, 1, STOP_MS) == 0)
-		pidfd_send_signal(fd, SIGKILL, NULL, 0);
-	close(fd);
-}
-
-static void leave_terminal(void)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	setsid();
-	for (int i = 0; i < 3; i++)
-		dup2(null, i);
-	for (int i = 1; i < NSIG; i++)
-		signal(i, i == SIGCHLD ? SIG_DFL : SIG_IGN);
-}
-
-AR_NORETURN static void be_server(struct ar_ctl *c, const struct demo *d, int listener, int until)
-{
-	leave_terminal();
-	ar_recorded_serve(listener, until);
-	stop_daemon(c->data_dir);
-	execlp("rm", "rm", "-rf", "--one-file-system", "--", d->dir, (char *)NULL);
-	_exit(1);
-}
-
-static int listen_here(unsigned *ret_port)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	socklen_t len = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0 && listen(fd, 8) == 0 &&
-	    getsockname(fd, (struct sockaddr *)&at, &len) == 0) {
-		*ret_port = ntohs(at.sin_port);
-		return fd;
-	}
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-static bool start_server(struct ar_ctl *c, struct demo *d, unsigned *ret_port)
-{
-	int listener = listen_here(ret_port), ends[2];
-
-	if (listener < 0 || pipe2(ends, O_CLOEXEC) != 0)
-		return false;
-	fflush(NULL);
-	d->server = fork();
-	if (d->server == 0) {
-		close(ends[1]);
-		be_server(c, d, listener, ends[0]);
-	}
-	close(listener);
-	close(ends[0]);
-	d->alive = ends[1];
-	return d->server > 0;
-}
-
-/* ---- the daemon ---- */
-
-/* Nothing that the person has set for daemons and models counts here. */
-static void clear_environment(struct ar_ctl *c)
-{
-	static const char *const ours[] = { "AGENTD_", "OPENAI_", "ANTHROPIC_", "GEMINI_" };
-	size_t at = 0;
-
-	while (environ[at]) {
-		struct ar_str name;
-		bool is_ours = false;
-
-		ar_str_split(ar_str_from(environ[at]), '=', &name);
-		for (size_t i = 0; i < AR_ARRAY_LEN(ours); i++)
-			is_ours |= ar_str_starts(name, ar_str_from(ours[i]));
-		if (!is_ours || unsetenv(ar_ctl_strdup(c, name)) != 0)
-			at++;
-	}
-}
-
-static bool set_place(struct ar_ctl *c, const struct demo *d)
-{
-	c->data_dir = ar_arena_fmt(&c->arena, "%s/state", d->dir).p;
-	c->socket = ar_arena_fmt(&c->arena, "%s/agentd.sock", d->dir).p;
-	c->url = "http://localhost";
-	c->token = NULL;
-	return chdir(d->project) == 0;
-}
-
-static void set_model(struct ar_ctl *c, unsigned port)
-{
-	clear_environment(c);
-	setenv("OPENAI_BASE_URL", ar_arena_fmt(&c->arena, "http://127.0.0.1:%u/v1", port).p, 1);
-	setenv("AGENTD_MODEL", "recorded", 1);
-	setenv("AGENTD_SHUTDOWN_GRACE_MS", "0", 1);
-	setenv("no_proxy", "127.0.0.1", 1);
-}
-
 /* ---- the command ---- */
 
-static enum ar_exit show(struct ar_ctl *c, const struct demo *d, bool is_plain)
+static enum ar_exit show(struct ar_ctl *c, const struct ar_throwaway *t, bool is_plain)
 {
 	enum ar_exit exit;
 
@@ -201,7 +124,7 @@ static enum ar_exit show(struct ar_ctl *c, const struct demo *d, bool is_plain)
 		"A demo: the answers of the model are recorded, all else is real. No network; everything "
 		"is in\n%s and is removed when you leave.\n"
 		"Type a request, for example: Make the test pass.\n\n",
-		d->dir);
+		t->dir);
 	exit = ar_daemon_ensure(c);
 	if (exit != AR_EXIT_OK)
 		return exit;
@@ -211,20 +134,17 @@ static enum ar_exit show(struct ar_ctl *c, const struct demo *d, bool is_plain)
 
 static enum ar_exit demo(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
-	struct demo d = { .alive = -1 };
-	unsigned port = 0;
+	struct ar_throwaway t = { .name = "demo" };
 	enum ar_exit exit;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("run it on a terminal"),
 				       "somebody has to type in the demo");
-	if (!make_project(c, &d) || !set_place(c, &d) || !start_server(c, &d, &port))
+	if (!ar_throwaway_begin(c, &t, answer_to, NULL) || !make_project(&t))
 		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("check the space of /tmp"),
 				       "the demo cannot be set up: %s", strerror(errno));
-	set_model(c, port);
-	exit = show(c, &d, a->values[0]);
-	close(d.alive);
-	waitpid(d.server, NULL, 0);
+	exit = show(c, &t, a->values[0]);
+	ar_throwaway_end(&t);
 	ar_ctl_note(c, "the demo is over, nothing of it stays");
 	return exit;
 }

@@ -1,5 +1,4 @@
-/* See recorded.h. The answer depends on the request alone: how many messages the person sent, and how many
- * answers came since the last of them. */
+/* See recorded.h. */
 #include "first/recorded.h"
 #include "api.h"
 #include "io/descriptor.h"
@@ -11,59 +10,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define REQUEST_MAX ((size_t)4 << 20)
+#define REQUEST_MAX ((size_t)64 << 20)
 #define PEER_SECONDS 10 /* that a peer may be silent */
-#define WORD_MS 15 /* between two words: an answer is seen to come */
 
-struct call {
-	const char *tool, *args; /* the latter is JSON */
+struct model {
+	ar_recorded_fn *answer;
+	void *arg;
 };
-
-struct answer {
-	const char *text;
-	struct call calls[2];
-};
-
-#define LAST \
-	"The recorded answers end here. Ctrl-D leaves; nothing of this demo stays. `agentctl` begins with " \
-	"a " \
-	"model of yours."
-
-static const struct answer work[] = {
-	{ "I read the program and run its test.",
-	  { { "read_file", "{\"path\":\"price.sh\"}" }, { "shell", "{\"command\":\"sh test.sh\"}" } } },
-	{ "The discount is never taken off. I correct that and run the test again.",
-	  { { "edit_file", "{\"path\":\"price.sh\",\"oldText\":\"echo \\\"$sum\\\"\",\"newText\":\"echo "
-			   "\\\"$((sum - sum / 10))\\\"\"}" } } },
-	{ "", { { "shell", "{\"command\":\"sh test.sh\"}" } } },
-	{ "The test passes. I also want to remove the old build folder. A command that deletes folders asks "
-	  "you "
-	  "first.",
-	  { { "shell", "{\"command\":\"rm -rf build\"}" } } },
-	{ "**Done.** `price.sh` takes 10 % off, and its test passes.\n\n"
-	  "- Type `/undo` to take the changes of the files back.\n"
-	  "- Type anything else for the last recorded answer, or Ctrl-D to leave.\n",
-	  { { NULL, NULL } } },
-};
-static const struct answer last = { .text = LAST };
-
-/* ---- which answer ---- */
-
-static const struct answer *answer_to(struct ar_json request)
-{
-	size_t people = 0, answers = 0;
-
-	for (struct ar_json_iter it = ar_json_iter(ar_json_get(request, "messages")); ar_json_next(&it);) {
-		struct ar_str role = ar_api_str(it.value, "role");
-
-		if (ar_str_is(role, "user")) {
-			people++;
-			answers = 0;
-		}
-		answers += ar_str_is(role, "assistant");
-	}
-	return people > 1 || answers >= AR_ARRAY_LEN(work) ? &last : &work[answers];
-}
 
 /* ---- how it is said ---- */
 
@@ -102,27 +55,27 @@ static void send_last(int fd, struct ar_str text)
 	shutdown(fd, ar_fd_write_all(fd, text) ? SHUT_WR : SHUT_RDWR);
 }
 
-static bool send_words(int fd, struct ar_buf *out, struct ar_str text)
+static bool send_words(int fd, struct ar_buf *out, struct ar_str text, int pause)
 {
 	struct ar_jw w;
 	bool is_ok = true;
 
 	while (is_ok && text.len) {
-		size_t len = strcspn(text.p, " ");
+		const char *space = pause ? memchr(text.p, ' ', text.len) : NULL;
+		size_t len = space ? (size_t)(space - text.p) + 1 : text.len;
 
-		len = len < text.len ? len + 1 : text.len;
 		begin_chunk(out, &w);
 		ar_jw_mstr(&w, "content", ar_str_sub(text, 0, len));
 		is_ok = send_chunk(fd, out, &w, NULL);
 		text = ar_str_sub(text, len, text.len - len);
-		poll(NULL, 0, WORD_MS);
+		poll(NULL, 0, pause);
 	}
 	return is_ok;
 }
 
-static void add_call(struct ar_jw *w, size_t i, const struct call *call)
+static void add_call(struct ar_jw *w, size_t i, const struct ar_recorded_call *call)
 {
-	char id[16];
+	char id[32];
 
 	snprintf(id, sizeof(id), "call_%zu", i + 1);
 	ar_jw_open(w);
@@ -131,30 +84,40 @@ static void add_call(struct ar_jw *w, size_t i, const struct call *call)
 	ar_jw_mstr(w, "type", AR_STR("function"));
 	ar_jw_key(w, "function");
 	ar_jw_open(w);
-	ar_jw_mstr(w, "name", ar_str_from(call->tool));
-	ar_jw_mstr(w, "arguments", ar_str_from(call->args));
+	ar_jw_mstr(w, "name", call->tool);
+	ar_jw_mstr(w, "arguments", call->args);
 	ar_jw_close(w);
 	ar_jw_close(w);
 }
 
-static void send_answer(int fd, const struct answer *a)
+static void send_answer(int fd, const struct ar_recorded_answer *a)
 {
 	AR_AUTO(ar_buf_fini) struct ar_buf out = { 0 };
-	bool has_calls = a->calls[0].tool;
 	struct ar_jw w;
 
-	if (!send_words(fd, &out, ar_str_from(a->text)))
+	if (!send_words(fd, &out, a->text, a->word_ms))
 		return;
 	begin_chunk(&out, &w);
-	if (has_calls) {
+	if (a->count) {
 		ar_jw_key(&w, "tool_calls");
 		ar_jw_open_array(&w);
-		for (size_t i = 0; i < AR_ARRAY_LEN(a->calls) && a->calls[i].tool; i++)
+		for (size_t i = 0; i < a->count; i++)
 			add_call(&w, i, &a->calls[i]);
 		ar_jw_close_array(&w);
 	}
-	if (send_chunk(fd, &out, &w, has_calls ? "tool_calls" : "stop"))
+	if (send_chunk(fd, &out, &w, a->count ? "tool_calls" : "stop"))
 		send_last(fd, AR_STR("data: [DONE]\n\n"));
+}
+
+static void send_refusal(int fd, int64_t status)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf out = { 0 };
+
+	ar_buf_addf(&out,
+		    "HTTP/1.1 %lld Recorded\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n"
+		    "{\"error\":{\"message\":\"recorded\"}}",
+		    (long long)status);
+	send_last(fd, ar_buf_str(&out));
 }
 
 /* ---- HTTP ---- */
@@ -198,7 +161,30 @@ static bool read_request(int fd, struct ar_buf *in, struct ar_str *ret_body)
 	return true;
 }
 
-static void serve_one(int fd)
+/* The value of a header of the request; absent: it has none. */
+static struct ar_str header_of(const struct ar_buf *in, const char *name)
+{
+	const char *at = strcasestr(in->p, name), *end = strstr(in->p, "\r\n\r\n");
+	struct ar_str value;
+
+	if (!at || at > end)
+		return AR_STR_NONE;
+	at += strlen(name);
+	ar_str_split((struct ar_str){ at, (size_t)(end - at) }, '\r', &value);
+	return ar_str_trim(value, " ");
+}
+
+static void answer_request(int fd, const struct model *m, const struct ar_buf *in, struct ar_json request)
+{
+	struct ar_recorded_answer a = m->answer(m->arg, header_of(in, "\r\nX-AR-Turn:"), request);
+
+	if (a.status)
+		send_refusal(fd, a.status);
+	else if (ar_fd_write_all(fd, AR_STR(HEAD "text/event-stream\r\n\r\n")))
+		send_answer(fd, &a);
+}
+
+static void serve_one(int fd, const struct model *m)
 {
 	AR_AUTO(ar_buf_fini) struct ar_buf in = { 0 };
 	struct ar_json_parser *parser = ar_json_parser_new();
@@ -212,17 +198,17 @@ static void serve_one(int fd)
 		ar_json_parser_free(parser);
 		return;
 	}
-	if (body.len && ar_json_parse(parser, body, &request, NULL) == AR_OK) {
-		if (ar_fd_write_all(fd, AR_STR(HEAD "text/event-stream\r\n\r\n")))
-			send_answer(fd, answer_to(request));
-	} else {
+	if (body.len && ar_json_parse(parser, body, &request, NULL) == AR_OK)
+		answer_request(fd, m, &in, request);
+	else
 		send_last(fd, AR_STR(HEAD "application/json\r\n\r\n" MODELS));
-	}
 	ar_json_parser_free(parser);
 }
 
-void ar_recorded_serve(int listener, int until)
+void ar_recorded_serve(int listener, int until, ar_recorded_fn *answer, void *arg)
 {
+	struct model m = { answer, arg };
+
 	for (;;) {
 		struct pollfd fds[] = { { .fd = until, .events = POLLIN },
 					{ .fd = listener, .events = POLLIN } };
@@ -235,7 +221,7 @@ void ar_recorded_serve(int listener, int until)
 		fd = accept(listener, NULL, NULL);
 		if (fd < 0)
 			continue;
-		serve_one(fd);
+		serve_one(fd, &m);
 		close(fd);
 	}
 }
