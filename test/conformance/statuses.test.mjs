@@ -1,11 +1,12 @@
 // The fine word beside the coarse status of a thread follows the work, word by word.
 // ci: first
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { ask, ended, facts, pending, seen, serve } from '../lib/gate.mjs';
-import { newFolder, ok, submit, waitFor, world } from '../lib/runtime.mjs';
+import { bin, newFolder, ok, submit, waitFor, world } from '../lib/runtime.mjs';
 
 // OPEN-06: what the snapshot schema has for each fine word
 const COARSE = { preparing: 'running', running: 'running', streaming: 'running', retrying: 'running', interrupting: 'running', waiting_input: 'blocked', waiting_permission: 'blocked',
@@ -96,6 +97,9 @@ test('ST-07 without the key of the only model the task waits for a resource and 
 	assert.deepEqual([payload.waitFor, payload.status], ['resource', 'waiting_resource']);
 	assert.match(payload.statusReason, /no model has a key \(locked\)/);
 	assert.equal((await run('get_task', { taskId: turn.taskId })).status, 'waiting_resource');
+	const ctl = spawnSync(join(bin, 'agentctl'), ['--socket', w.rt.socket, 'run', 'hello'], { encoding: 'utf8', timeout: 60000 });
+	assert.equal(ctl.status, 1, 'agentctl does not wait for a key');
+	assert.match(ctl.stderr, /the turn is blocked: no_candidate/);
 	await w.rt.stop();
 	w.rt = await own.again({ config: { models: [{ name: 'locked', provider: 'openai-chat', model: 'wire', base_url: own.model.url }] } });
 	await run('resume_thread', { sessionId: turn.sessionId, threadId: turn.threadId });

@@ -231,14 +231,15 @@ static void on_failed(struct ar_chat *t, const struct ar_ctl_event *e)
 		ar_chat_leave(t, t->exit);
 }
 
-/* Waiting for a person is no block: the question says what to do. */
+/* Waiting for a person is no block: the question says what to do. Waiting for a key is one. */
 static void on_thread(struct ar_chat *t, const struct ar_ctl_event *e)
 {
 	struct ar_json payload = ar_json_get(e->doc, "payload");
 	struct ar_str status = ar_api_str(payload, "status"), detail = ar_api_str(payload, "statusDetail");
+	bool is_waiting = ar_str_starts(detail, AR_STR("waiting_")) &&
+			  !ar_str_is(ar_api_str(payload, "reason"), "no_candidate");
 
-	if ((!ar_str_is(status, "blocked") && !ar_str_is(status, "stale")) ||
-	    ar_str_starts(detail, AR_STR("waiting_")))
+	if ((!ar_str_is(status, "blocked") && !ar_str_is(status, "stale")) || is_waiting)
 		return;
 	ar_ctl_complain(t->ctl, AR_EXIT_FAILED,
 			ar_arena_fmt(&t->ctl->arena, "agentctl resume %.*s", AR_STR_ARG(t->session)),

@@ -150,14 +150,15 @@ static bool on_failed_call(struct turn *t, const struct ar_ctl_event *e)
 	return true;
 }
 
-/* A turn that is blocked otherwise does not end by itself. */
+/* A turn that is blocked otherwise does not end by itself, and one that waits for a key does not either. */
 static bool on_thread(struct turn *t, const struct ar_ctl_event *e)
 {
 	struct ar_json payload = ar_json_get(e->doc, "payload");
 	struct ar_str status = ar_api_str(payload, "status");
+	bool is_waiting = ar_str_starts(ar_api_str(payload, "statusDetail"), AR_STR("waiting_")) &&
+			  !ar_str_is(ar_api_str(payload, "reason"), "no_candidate");
 
-	if ((!ar_str_is(status, "blocked") && !ar_str_is(status, "stale")) ||
-	    ar_str_starts(ar_api_str(payload, "statusDetail"), AR_STR("waiting_")))
+	if ((!ar_str_is(status, "blocked") && !ar_str_is(status, "stale")) || is_waiting)
 		return true;
 	t->exit =
 		ar_ctl_complain(t->ctl, AR_EXIT_FAILED,
