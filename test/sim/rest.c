@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SIM_STREAMING 64 /* threads of one session */
+
 /* ---- replay ---- */
 
 static void apply_from(struct sim *s, const struct sim_log *log, uint64_t head, struct ar_session *ret)
@@ -24,13 +26,27 @@ void sim_replay(struct sim *s, const struct sim_log *log, uint64_t head, struct 
 	apply_from(s, log, head, ret);
 }
 
-/* As get_session answers. */
-static void render(struct sim *s, const struct ar_session *state, struct ar_buf *out)
+/* Threads that the answer calls streaming: whether a model is answering is no fact, so a replay is told. */
+static struct ar_texts streaming_of(struct ar_json reply, struct ar_str ids[SIM_STREAMING])
 {
+	struct ar_texts found = { ids, 0 };
+
+	for (struct ar_json_iter it = ar_json_iter(ar_json_get(reply, "threads")); ar_json_next(&it);) {
+		if (found.count < SIM_STREAMING && ar_str_is(sim_text(it.value, "statusDetail"), "streaming"))
+			ids[found.count++] = sim_text(it.value, "threadId");
+	}
+	return found;
+}
+
+/* As get_session answers. */
+static void render(struct sim *s, const struct ar_session *state, struct ar_texts streaming,
+		   struct ar_buf *out)
+{
+	const struct ar_projection_scope of = { .streaming = streaming };
 	struct ar_jw w = ar_jw(out);
 
 	ar_jw_open(&w);
-	ar_projection_session(state, s->policy.runtime_id, NULL, &w);
+	ar_projection_session(state, s->policy.runtime_id, &of, &w);
 	ar_jw_key(&w, "historyCursor");
 	ar_jw_open(&w);
 	ar_jw_mint(&w, "before", (int64_t)state->head + 1);
@@ -56,6 +72,8 @@ void sim_check_session(struct sim *s, struct ar_str reply, bool is_at_rest)
 	struct ar_buf wanted = { 0 };
 	const struct sim_log *log;
 	struct ar_session state;
+	struct ar_str ids[SIM_STREAMING];
+	struct ar_texts streaming;
 	struct ar_json v;
 	int64_t head = 0;
 
@@ -67,7 +85,10 @@ void sim_check_session(struct sim *s, struct ar_str reply, bool is_at_rest)
 		sim_fail(s, "get_session shows fact %lld of %zu stored", (long long)head,
 			 log ? log->count : 0);
 	sim_replay(s, log, (uint64_t)head, &state);
-	render(s, &state, &wanted);
+	streaming = streaming_of(v, ids);
+	if (is_at_rest && streaming.count)
+		sim_fail(s, "a thread says streaming at rest");
+	render(s, &state, streaming, &wanted);
 	expect_same(s, "get_session", reply, ar_buf_str(&wanted));
 	ar_session_fini(&state);
 	ar_buf_fini(&wanted);
@@ -92,8 +113,8 @@ static void check_snapshot(struct sim *s, const struct sim_log *log, const struc
 		sim_fail(s, "the stored snapshot is of %llu and says %llu",
 			 (unsigned long long)ms->snapshot_seq, (unsigned long long)restored.head);
 	apply_from(s, log, log->count, &restored);
-	render(s, &whole, &a);
-	render(s, &restored, &b);
+	render(s, &whole, (struct ar_texts){ 0 }, &a);
+	render(s, &restored, (struct ar_texts){ 0 }, &b);
 	expect_same(s, "snapshot and tail", ar_buf_str(&b), ar_buf_str(&a));
 	ar_buf_clear(&a);
 	ar_buf_clear(&b);
