@@ -40,7 +40,7 @@ test('RM-27 a failed command is named, until the next turn', async () => {
 });
 
 test('RM-27 an interrupt that waits for a call is named, until the turn has ended', async () => {
-	const asked = await submit(w.rt, `[[tool shell ${JSON.stringify({ command: "trap '' TERM; touch deaf; while [ ! -e go ]; do sleep 0.05; done" })}]]`);
+	const asked = await submit(w.rt, `[[tool shell ${JSON.stringify({ command: "trap '' INT TERM; touch deaf; while [ ! -e go ]; do sleep 0.05; done" })}]]`);
 	await waitFor(() => existsSync(join(workspace, 'deaf')), 'it does not hear');
 	await run('interrupt_turn', { sessionId: asked.sessionId, reason: 'enough' });
 	const [found] = await findings(asked, 'interrupt_requested');

@@ -41,7 +41,7 @@ async function service() {
 
 const settings = (to, more = {}) => ({ 'telemetry.endpoint': to.url, 'telemetry.interval_ms': 20, 'permission.mode': 'bypass', 'model.backoff_ms': 10, ...more });
 
-/** A turn with a file read and written, a command, a hook, a service and a tool that does not exist, then a task with evidence. */
+/** A turn with a file read and written, a command, a hook, a service and a tool that does not exist, then a task and its evidence. */
 async function rich(rt) {
 	const text = `${SECRET} ${call('read_file', { path: 'note.txt' })}${call('write_file', { path: 'made.txt', content: SECRET })}${call('shell', { command: `echo ${SECRET}` })}${call('order', { q: SECRET })}${call(SECRET, {})}`;
 	const headers = { 'content-type': 'application/json', traceparent: PARENT };
@@ -50,7 +50,8 @@ async function rich(rt) {
 	await ended(rt, turn);
 	const { taskId } = await ok(rt, 'create_task', { sessionId: turn.sessionId, objective: SECRET });
 	const { runId } = await ok(rt, 'start_task', { taskId });
-	await ok(rt, 'complete_task', { taskId, acceptance: [], artifacts: [], evidenceRefs: [{ ref: 'e-1', kind: 'verification' }] });
+	await ok(rt, 'complete_task', { taskId, acceptance: [], artifacts: [] });
+	await ok(rt, 'export_evidence', { taskId });
 	return { ...turn, taskId, runId };
 }
 
