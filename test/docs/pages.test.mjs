@@ -37,9 +37,8 @@ test('every shell block is run by a test', () => {
 	}
 });
 
-test('the README leads to every page and names every word of agentctl', () => {
+test('the README names every word of agentctl', () => {
 	const readme = textOf('README.md');
-	for (const page of pages.slice(1).filter((name) => !name.startsWith('docs/guide/'))) assert.ok(readme.includes(`(${page})`) || page.startsWith('sdk/'), page);
 	const words = execFileSync(join(bin, 'agentctl'), ['help'], { encoding: 'utf8' }).split('Global options')[0].matchAll(/^ {2}([a-z]+) {3,}/gm);
 	for (const [, word] of words) assert.match(readme, new RegExp(`^\\|.*\`${word}[ \`].*\\|`, 'm'), word);
 });

@@ -200,7 +200,7 @@ test('TL-01 TL-02 TL-05 TL-13 the inventory is what the turn was offered, with f
 	const narrow = await ok(w.rt, 'get_tool_inventory', { sessionId, turnId: one.turnId });
 	assert.deepEqual(narrow.tools.map((t) => t.toolName), ['read_file']);
 	await refused(w.rt, 'invalid_scope', 'get_tool_inventory', { sessionId, turnId: `${turnId}9` });
-	await refused(w.rt, 'unavailable', 'get_tool_inventory', { sessionId, policy: 'other' });
+	await refused(w.rt, 'invalid_input', 'get_tool_inventory', { sessionId, policy: 'other' });
 	await refused(w.rt, 'session_not_found', 'get_tool_inventory', { sessionId: 'sess_00000000000000000000000000' });
 });
 
