@@ -3,7 +3,7 @@
 #ifndef AR_HOST_HOST_PRIV_H
 #define AR_HOST_HOST_PRIV_H
 
-#include "crypto/sign.h"
+#include "ops/evidence_key.h"
 #include "access/host_access.h"
 #include "arena.h"
 #include "cluster.h"
@@ -87,7 +87,7 @@ struct ar_host {
 	struct ar_lost_writes lost_writes;
 	/* NULL: of a cluster, whose other nodes could not read it, or without a file */
 	struct ar_engine_mark *work_mark;
-	struct ar_sign_key evidence_key;
+	struct ar_evidence_key evidence_key;
 	struct ar_engine_mark died;
 	struct ar_loop_time loop_time;
 	struct ar_zones zones;

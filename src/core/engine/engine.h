@@ -64,7 +64,8 @@ struct ar_engine_options {
 	size_t session_cache; /* idle sessions kept */
 	size_t model_calls; /* most of them at once; more wait; 0: no limit */
 	struct ar_metrics *metrics; /* of catalog/metrics.cat; borrowed; NULL: nothing is counted */
-	const struct ar_sign_key *evidence_key; /* borrowed; NULL: evidence is not signed */
+	const struct ar_sign_key *(*evidence_key)(void *arg); /* that signs; NULL: evidence is not signed */
+	void *evidence_arg;
 	size_t commit_backlog; /* appends in flight before writes are refused as overloaded */
 	struct ar_engine_mark *mark; /* NULL: not known; every turn that was open counts as worked on */
 	struct ar_engine_mark died; /* what the last process had left in it */

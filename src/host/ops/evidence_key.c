@@ -61,23 +61,36 @@ static enum ar_status need_seed(int folder, const char *data_dir, uint8_t seed[A
 		       strerror(errno));
 }
 
-enum ar_status ar_evidence_key_open(const char *data_dir, struct ar_sign_key *ret, struct ar_error *err)
+enum ar_status ar_evidence_key_open(const char *data_dir, struct ar_evidence_key *ret, struct ar_error *err)
 {
 	AR_AUTO(ar_fd_close) int folder = open(data_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	uint8_t seed[AR_SIGN_SEED];
-	struct ar_arena a = { 0 };
-	bool ok;
 
 	if (folder < 0)
 		return ar_fail(err, AR_E_IO, "'%.200s' cannot be opened: %s", data_dir, strerror(errno));
-	if (need_seed(folder, data_dir, seed, err) != AR_OK)
-		return err->status;
-	ar_sign_key_from(ret, seed);
-	explicit_bzero(seed, sizeof seed);
-	ok = faccessat(folder, "evidence.pem", F_OK, 0) == 0 ||
-	     write_file(folder, "evidence.pem", ar_sign_pem(&a, ret->public), 0644);
+	*ret = (struct ar_evidence_key){ .data_dir = data_dir };
+	return need_seed(folder, data_dir, ret->seed, err);
+}
+
+/* Every pack has the public half, too: without the file beside the key only a check by --key is harder. */
+static void write_public(const struct ar_evidence_key *k)
+{
+	AR_AUTO(ar_fd_close) int folder = open(k->data_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct ar_arena a = { 0 };
+
+	if (folder >= 0 && faccessat(folder, "evidence.pem", F_OK, 0) != 0)
+		(void)write_file(folder, "evidence.pem", ar_sign_pem(&a, k->key.public), 0644);
 	ar_arena_fini(&a);
-	return ok ? AR_OK
-		  : ar_fail(err, AR_E_IO, "'%.200s/evidence.pem' cannot be written: %s", data_dir,
-			    strerror(errno));
+}
+
+const struct ar_sign_key *ar_evidence_key_use(void *arg)
+{
+	struct ar_evidence_key *k = arg;
+
+	if (!k->is_made) {
+		ar_sign_key_from(&k->key, k->seed);
+		explicit_bzero(k->seed, sizeof k->seed);
+		write_public(k);
+		k->is_made = true;
+	}
+	return &k->key;
 }

@@ -84,6 +84,13 @@ static void fail(struct export_run *x, uint16_t code, const char *why)
 	come_back(x);
 }
 
+static const struct ar_sign_key *signing_key(const struct export_run *x)
+{
+	const struct ar_engine_options *o = &x->engine->o;
+
+	return o->evidence_key ? o->evidence_key(o->evidence_arg) : NULL;
+}
+
 static void finish(struct export_run *x)
 {
 	struct ar_pack *p = &x->pack;
@@ -92,7 +99,7 @@ static void finish(struct export_run *x)
 	if (p->request.kind == AR_PACK_REVIEW_PAGE)
 		ar_pack_review(p, &x->fold.state, &x->document);
 	else
-		ar_pack_document(p, x->engine->o.evidence_key, &x->document);
+		ar_pack_document(p, signing_key(x), &x->document);
 	ar_hash_hex(&p->root, root);
 	x->exported = (struct ar_exported){
 		.document = ar_buf_str(&x->document),
@@ -219,7 +226,7 @@ static void close_pack(struct export_run *x)
 {
 	struct ar_error err = { 0 };
 
-	if (ar_pack_close(&x->pack, &x->fold.state, x->engine->o.evidence_key, &err) != AR_OK) {
+	if (ar_pack_close(&x->pack, &x->fold.state, signing_key(x), &err) != AR_OK) {
 		fail(x, err.code, err.msg);
 		return;
 	}
