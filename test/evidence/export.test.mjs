@@ -111,6 +111,7 @@ test('CP-36 CP-37 CP-38 what does not exist is refused, and leaves no fact', asy
 	}
 	await refused(w.rt, 'invalid_input', 'export_evidence', { sessionId, redactionPolicy: 'all of it' });
 	await refused(w.rt, 'invalid_input', 'export_evidence', { sessionId, include: ['rumours'] });
+	await refused(w.rt, 'unavailable_refs', 'export_evidence', { sessionId, include: ['processes'] });
 	await refused(w.rt, 'scope_not_found', 'export_evidence', { sessionId, turnId, taskId: `task_${sessionId.slice(5)}_99` });
 	assert.equal((await logOf(sessionId)).length, count);
 });

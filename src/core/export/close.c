@@ -208,13 +208,20 @@ static enum ar_status check_found(const struct ar_pack *p, struct ar_error *err)
 	return AR_OK;
 }
 
-/* Contents that the caller must have. */
-static enum ar_status check_contents(const struct ar_pack *p, struct ar_error *err)
+/* What the caller must have: contents without a gap, signals with at least one fact. */
+static enum ar_status check_included(const struct ar_pack *p, struct ar_error *err)
 {
-	for (size_t i = 0; i < p->request.include.count && p->gap_count > 0; i++) {
-		if (ar_str_is(p->request.include.at[i], "contents"))
+	for (size_t i = 0; i < p->request.include.count; i++) {
+		struct ar_str word = p->request.include.at[i];
+
+		if (ar_str_is(word, "contents") && p->gap_count > 0)
 			return ar_refuse(err, AR_ERR_UNAVAILABLE_REFS, "%.*s: %.*s",
 					 AR_STR_ARG(p->gaps[0].part), AR_STR_ARG(p->gaps[0].reason));
+		for (size_t k = 0; ar_pack_signal(k); k++) {
+			if (ar_str_is(word, ar_pack_signal(k)) && p->counts[k] == 0)
+				return ar_refuse(err, AR_ERR_UNAVAILABLE_REFS, "the scope has no fact of %s",
+						 ar_pack_signal(k));
+		}
 	}
 	return AR_OK;
 }
@@ -255,7 +262,7 @@ enum ar_status ar_pack_close(struct ar_pack *p, const struct ar_session *s, cons
 	p->root = ar_merkle_root(&p->tree);
 	note_running(p, s);
 	note_left_out(p);
-	if (check_contents(p, err) != AR_OK)
+	if (check_included(p, err) != AR_OK)
 		return AR_E_REFUSED;
 	keep_signals(p);
 	if (p->request.kind == AR_PACK_REVIEW_PAGE)
