@@ -9,9 +9,10 @@ import { dsse, crypto } from '@sigstore/core';
 import { bin, newFolder, ok, readLog, startModel, submit, waitFor, world } from '../lib/runtime.mjs';
 import { STRANGER, check, download, jsonOf, linesOf } from './packs.mjs';
 
+const WRITTEN = 'what the artifact has in it';
 const isRoot = process.getuid() === 0;
 const shell = (command) => `[[tool shell ${JSON.stringify({ command })}]]`;
-let w, folder, sessionId, threadId, before_, facts;
+let w, folder, sessionId, threadId, failed, before_, facts;
 
 const ctl = (...args) => spawnSync(join(bin, 'agentctl'), args, { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: '/nonexistent' } });
 const logOf = async () => (await readLog(w.rt, sessionId)).map((f) => f.event);
@@ -42,10 +43,10 @@ before(async () => {
 	await turn(shell('cat note.txt; unshare -U true; echo over'));
 	await turn(shell('echo rewrite-me'));
 	await turn(shell('exit 3'));
-	await turn('[[tool write_file {"path":"made.txt","content":"made"}]]');
+	await turn(`[[tool write_file {"path":"made.txt","content":"${WRITTEN}"}]]`);
 	await turn('[[tool no_such_tool {"a":1}]]');
 	await turn('[[fail-times 1 http 429 retry-after=0]] after the limit');
-	await turn('[[tool no_such_tool {"n":"$n"}]] [[loop]]', { options: { budget: { toolCalls: 2 } } });
+	failed = await turn('[[tool find_files {"pattern":"$n"}]] [[loop]]', { options: { budget: { toolCalls: 2 } } });
 	await turn('[[tool spawn_agent {"objective":"look around"}]]');
 	await waitFor(async () => (await logOf()).some((e) => /^subagent\.(completed|failed)$/.test(e.type)), 'the end of the child');
 	await ok(w.rt, 'compact_thread', { sessionId, threadId, reason: 'long' });
@@ -91,6 +92,77 @@ test('AN-08 HK-12 AN-12 OU-06 both inputs of a rewrite and every ref that is sho
 	assert.deepEqual([...shown].filter((r) => !listed.has(r)), []);
 	assert.ok(linesOf(folder, 'manifest.ndjson').every((l) => l.state === 'included'), 'nothing is missing');
 	assert.deepEqual(w.made.knownGaps, []);
+});
+
+test('HK-05 SB-02 AN-02 hook runs, rules and boundaries are in the pack: every sandboxed act names a sandbox.applied, every answer its question', () => {
+	assert.ok(of('hook.started').length > 0);
+	assert.deepEqual(of('hook.completed').length + of('hook.failed').length, of('hook.started').length);
+	const applied = new Set(of('sandbox.applied').map((e) => e.eventId));
+	const acts = [...of('process.started'), ...of('tool.result'), ...of('tool.failed')].filter((e) => e.payload.sandboxRef);
+	assert.ok(acts.length > 4);
+	assert.deepEqual(acts.filter((e) => !applied.has(e.payload.sandboxRef)), []);
+	for (const answer of of('permission.resolved')) {
+		const asked = of('permission.evaluated').find((e) => e.toolCallId === answer.toolCallId && e.payload.approvalActionId === answer.actionId);
+		assert.ok(Array.isArray(asked?.payload.ruleRefs) && asked.payload.decisionSource, answer.eventId);
+		assert.ok(of('sandbox.applied').some((e) => e.toolCallId === answer.toolCallId), `${answer.toolCallId} ran in a sandbox`);
+	}
+});
+
+test('LI-03 LI-05 LI-10 AC-15 a missing price is unknown; the limit of a provider and a budget are joined to their turn by the ids of the request log', () => {
+	assert.ok(of('cost.recorded').every((e) => e.payload.amount === 'unknown'));
+	assert.equal(jsonOf(folder, 'read_model.json').threads[0].costState.amount, 'unknown');
+	const [hit] = of('rate_limit.hit'), request = of('model.failed').find((e) => e.payload.status === 429);
+	assert.ok(hit.requestId && hit.turnId);
+	assert.deepEqual([request.requestId, request.modelRequestId, request.turnId], [hit.requestId, hit.modelRequestId, hit.turnId]);
+	assert.deepEqual(of('quota.blocked').map((e) => e.turnId), [failed.turnId]);
+});
+
+test('ID-11 facts have refs of artifacts, not their content; the refs resolve', () => {
+	const [artifact] = of('artifact.changed');
+	assert.ok(!JSON.stringify(artifact).includes(WRITTEN));
+	const { sha256 } = linesOf(folder, 'manifest.ndjson').find((l) => l.ref === artifact.payload.readRef);
+	assert.equal(readFileSync(join(folder, 'blobs', sha256), 'utf8'), WRITTEN);
+	for (const e of facts.filter((f) => f.type.startsWith('artifact.') || f.type.startsWith('evidence.'))) assert.ok(!('content' in e.payload), e.type);
+});
+
+test('AC-09 a failed turn alone: timeline, failures and summary are in its pack', async () => {
+	const [end] = facts.filter((e) => e.turnId === failed.turnId && /^turn\.(failed|cancelled)$/.test(e.type));
+	assert.equal(end?.type, 'turn.failed');
+	const mine = await download(w.rt, (await ok(w.rt, 'export_evidence', { turnId: failed.turnId })).packRef);
+	check(mine);
+	assert.ok(linesOf(mine, 'events.ndjson').every((e) => e.turnId === failed.turnId));
+	assert.deepEqual(linesOf(mine, 'timeline.ndjson').map((l) => l.eventId), linesOf(mine, 'events.ndjson').map((e) => e.eventId));
+	assert.equal(jsonOf(mine, 'summary.json').runtimeCorrelation.turnId, failed.turnId);
+});
+
+test('PF-22 other words of the model change nothing of what needs attention', () => {
+	const copy = join(newFolder(), 'events.ndjson');
+	const fold = (file) => JSON.parse(execFileSync(join(bin, 'ar-refold'), [file], { encoding: 'utf8', maxBuffer: 1 << 26 })).threads.map((t) => t.diagnostics);
+	const others = facts.map((e) => (e.type === 'model.completed' ? { ...e, payload: { ...e.payload, preview: 'All is well, nothing failed.' } } : e));
+	writeFileSync(copy, `${others.map((e) => JSON.stringify(e)).join('\n')}\n`);
+	assert.deepEqual(fold(copy), fold(join(folder, 'events.ndjson')));
+});
+
+test('RM-02 AC-06 CX-02 the session shows its scope, threads, tasks, child, artifact and evidence; evidence outlives a compaction and kill -9', async () => {
+	const { packRef } = w.made;
+	await ok(w.rt, 'update_session', { sessionId, pinnedThreadIds: [threadId] });
+	await ok(w.rt, 'compact_thread', { sessionId, threadId, reason: 'again' });
+	const count = of('context.compaction.completed').length;
+	await waitFor(async () => (await logOf()).filter((e) => e.type === 'context.compaction.completed').length > count, 'another boundary');
+	const look = async () => {
+		const read = await ok(w.rt, 'get_session', { sessionId });
+		assert.ok(read.workspaceId && read.accountRef);
+		assert.deepEqual([read.pinnedThreadIds, read.activeThreadIds], [[threadId], []]);
+		assert.ok(read.threadSummary && read.taskSummary.terminal > 5 && read.taskGraph && read.historySummary);
+		assert.deepEqual([read.subagentJobSummary.count, read.subagentJobSummary.truncated, read.artifactSummary.count], [1, false, 1]);
+		assert.ok(read.evidenceRefs.includes(packRef));
+		assert.ok(read.threads[0].evidenceSummary.evidenceRefs.includes(packRef));
+	};
+	await waitFor(async () => (await ok(w.rt, 'get_session', { sessionId })).status === 'idle', 'rest');
+	await look();
+	await w.rt.kill9();
+	w.rt = await w.again();
+	await look();
 });
 
 test('a stranger checks the pack where there is nothing but a shell, openssl, sha256sum and cmp', { skip: !isRoot && 'needs root for chroot' }, () => {
