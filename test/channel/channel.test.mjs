@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import { before, test } from 'node:test';
 import { ask, ended, facts, pending, seen } from '../lib/gate.mjs';
+import { download, linesOf } from '../evidence/packs.mjs';
 import { follow, ok, refused, sleep, startAgentd, submit, world } from '../lib/runtime.mjs';
 
 let w;
@@ -202,6 +203,9 @@ test('CH-04 CH-05 CH-15 CH-16 AN-22 a question crosses a channel and its answer 
 	assert.equal((await facts(w.rt, sessionId, 'turn.submitted')).length, turns);
 	assert.deepEqual((await summary(sessionId)).channels[0].permissionBridge.open, []);
 	assert.ok(asker.resumeToken);
+	const pack = await download(w.rt, (await ok(w.rt, 'export_evidence', { sessionId })).packRef);
+	const about = linesOf(pack, 'events.ndjson').filter((e) => e.actionId === action.actionId).map((e) => e.type);
+	for (const type of ['channel.permission_forwarded', 'channel.permission_returned', 'permission.resolved', 'action.resolved']) assert.ok(about.includes(type), `${type} in the evidence`);
 });
 
 test('a question that was asked before the peer came is forwarded to it when it comes, and the answer from elsewhere is told to it', async () => {

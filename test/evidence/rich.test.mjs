@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { before, test } from 'node:test';
 import { dsse, crypto } from '@sigstore/core';
 import { bin, newFolder, ok, readLog, startModel, submit, waitFor, world } from '../lib/runtime.mjs';
+import { isOfficialType, validateOfficialEvent } from '../lib/schemas.mjs';
 import { STRANGER, check, download, jsonOf, linesOf } from './packs.mjs';
 
 const WRITTEN = 'what the artifact has in it';
@@ -133,6 +134,19 @@ test('AC-09 a failed turn alone: timeline, failures and summary are in its pack'
 	assert.ok(linesOf(mine, 'events.ndjson').every((e) => e.turnId === failed.turnId));
 	assert.deepEqual(linesOf(mine, 'timeline.ndjson').map((l) => l.eventId), linesOf(mine, 'events.ndjson').map((e) => e.eventId));
 	assert.equal(jsonOf(mine, 'summary.json').runtimeCorrelation.turnId, failed.turnId);
+});
+
+test('PF-09 facts of questions, children and evidence are refused without their id', async () => {
+	const log = await logOf();
+	for (const [family, id] of [[/^action\./, 'actionId'], [/^subagent\./, 'subagentId'], [/^evidence\.changed$/, 'evidenceId']]) {
+		const mine = log.filter((e) => family.test(e.type) && isOfficialType(e.type));
+		assert.ok(mine.length > 0, String(family));
+		for (const fact of mine) {
+			validateOfficialEvent(fact);
+			const { [id]: _, ...without } = fact;
+			assert.throws(() => validateOfficialEvent(without), new RegExp(id), fact.type);
+		}
+	}
 });
 
 test('PF-22 other words of the model change nothing of what needs attention', () => {
