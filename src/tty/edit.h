@@ -29,7 +29,7 @@ struct ar_edit {
 
 	bool is_vi; /* the keys are those of vi; otherwise those of readline */
 	bool is_normal; /* of vi: keys are commands */
-	char operator; /* of vi: 'd', 'c' or 'y' that waits for a motion; 0 = none */
+	char op; /* of vi, an operator: 'd', 'c' or 'y' that waits for a motion; 0 = none */
 	struct ar_buf undone; /* of vi: the text before the last change */
 	size_t undone_caret;
 

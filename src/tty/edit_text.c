@@ -108,13 +108,15 @@ void ar_edit_paste(struct ar_edit *e, struct ar_str text)
 
 void ar_edit_remove(struct ar_edit *e, size_t from, size_t to, bool is_kept)
 {
+	e->caret = from;
+	if (from == to)
+		return; /* there may be no text at all */
 	if (is_kept) {
 		ar_buf_clear(&e->killed);
 		ar_buf_add(&e->killed, e->text.p + from, to - from);
 	}
 	memmove(e->text.p + from, e->text.p + to, e->text.len - to);
 	e->text.len -= to - from;
-	e->caret = from;
 }
 
 void ar_edit_set(struct ar_edit *e, struct ar_str text)

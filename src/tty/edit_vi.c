@@ -110,37 +110,37 @@ static bool move(const struct ar_edit *e, char letter, size_t *ret)
 
 /* ---- operators ---- */
 
-static void operate(struct ar_edit *e, char operator, size_t from, size_t to)
+static void operate(struct ar_edit *e, char op, size_t from, size_t to)
 {
 	keep_undo(e);
-	if (operator== 'y') {
+	if (op == 'y' && to > from) {
 		ar_buf_clear(&e->killed);
 		ar_buf_add(&e->killed, e->text.p + from, to - from);
 		e->caret = from;
 		return;
 	}
 	ar_edit_remove(e, from, to, true);
-	e->is_normal = operator!= 'c';
+	e->is_normal = op != 'c';
 }
 
 /* The operator that waits, with a motion or itself; another key drops it. */
 static void end_operator(struct ar_edit *e, char letter)
 {
-	char operator= e->operator;
+	char op = e->op;
 	size_t to, begin = ar_edit_line_begin(e, e->caret), end = ar_edit_line_end(e, e->caret);
 
-	e->operator= 0;
-	if (letter == operator) {
-		operate(e, operator, begin, operator== 'd' && end<e->text.len ? end + 1 : end);
+	e->op = 0;
+	if (letter == op) {
+		operate(e, op, begin, op == 'd' && end < e->text.len ? end + 1 : end);
 		return;
 	}
-	if (letter == 'w' && operator== 'c')
+	if (letter == 'w' && op == 'c')
 		letter = 'e'; /* as vi: the blank behind the word stays */
 	if (!move(e, letter, &to))
 		return;
 	if (letter == 'e')
 		to = ar_edit_after(e, to);
-	operate(e, operator, to<e->caret ? to : e->caret, to < e->caret ? e->caret : to);
+	operate(e, op, to < e->caret ? to : e->caret, to < e->caret ? e->caret : to);
 }
 
 /* ---- keys ---- */
@@ -215,10 +215,10 @@ static void normal_command(struct ar_edit *e, char letter)
 {
 	size_t to;
 
-	if (e->operator)
+	if (e->op)
 		end_operator(e, letter);
 	else if (letter == 'd' || letter == 'c' || letter == 'y')
-		e->operator= letter;
+		e->op = letter;
 	else if (move(e, letter, &to))
 		e->caret = to;
 	else if (!insert_command(e, letter))
@@ -230,7 +230,7 @@ static bool line_key(struct ar_edit *e, char letter)
 {
 	struct ar_key key = { .kind = letter == 'j' ? AR_KEY_DOWN : AR_KEY_UP };
 
-	if (e->operator||(letter != 'j' && letter != 'k'))
+	if (e->op || (letter != 'j' && letter != 'k'))
 		return false;
 	(void)ar_edit_key(e, &key);
 	return true;
