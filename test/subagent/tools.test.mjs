@@ -43,8 +43,10 @@ test('a model hands work to three agents at once: each in its thread, the parent
 });
 
 test('kill -9 while it waits: the call is not lost, the child goes on, one result, no second child', async () => {
+	const asked = w.model.count().total;
 	const { sessionId, turnId } = await submit(w.rt, spawnCall('[[fail-times 1 hang]][[say late words]]'));
 	await waitFor(async () => (await list(sessionId))[0]?.status === 'running', 'the child');
+	await waitFor(() => w.model.count().total > asked + 1, 'the request that hangs'); // of the child, behind that of its parent
 	await restart();
 	assert.equal((await ended(sessionId, turnId)).type, 'turn.completed');
 	assert.equal((await list(sessionId)).length, 1);
