@@ -162,7 +162,7 @@ static struct ar_event started(struct ar_json fact, const struct item *it, struc
 {
 	struct ar_ev_item_started *p = ar_arena_alloc(a, sizeof(*p));
 
-	*p = (struct ar_ev_item_started){ .item_kind = it->kind,
+	*p = (struct ar_ev_item_started){ .item_kind = (int)it->kind,
 					  .title = ar_str_utf8_prefix(it->title, 256) };
 	if (ar_str_absent(it->title))
 		p->title = AR_STR_NONE;
@@ -173,7 +173,7 @@ static struct ar_event updated(struct ar_json fact, const struct item *it, struc
 {
 	struct ar_ev_item_updated *p = ar_arena_alloc(a, sizeof(*p));
 
-	*p = (struct ar_ev_item_updated){ .item_kind = it->kind, .changed = it->changed };
+	*p = (struct ar_ev_item_updated){ .item_kind = (int)it->kind, .changed = it->changed };
 	return event_of(AR_EV_ITEM_UPDATED, fact, it, p);
 }
 
@@ -181,7 +181,7 @@ static struct ar_event completed(struct ar_json fact, const struct item *it, str
 {
 	struct ar_ev_item_completed *p = ar_arena_alloc(a, sizeof(*p));
 
-	*p = (struct ar_ev_item_completed){ .item_kind = it->kind,
+	*p = (struct ar_ev_item_completed){ .item_kind = (int)it->kind,
 					    .status = it->status,
 					    .result_ref = it->result };
 	return event_of(AR_EV_ITEM_COMPLETED, fact, it, p);
