@@ -3,13 +3,13 @@
 #include "parts/parts.h"
 #include "quotas.h"
 #include "limits/money.h"
-#include "pack/pack.h"
+#include "closed/closed_group.h"
 
 const struct ar_turn *ar_projection_routed_turn(const struct ar_session *s, struct ar_str thread)
 {
 	const struct ar_turn *newest = NULL;
 
-	ar_packs_seek(s, thread);
+	ar_closed_groups_seek(s, thread);
 	for (size_t i = 0; i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];
 

@@ -1,5 +1,5 @@
 /* Which threads and child agents of a session are shown. Pure. */
-#include "pack/pack.h"
+#include "closed/closed_group.h"
 #include "subagent/subagents.h"
 #include "thread.h"
 
@@ -47,9 +47,9 @@ void ar_projection_show(const struct ar_session *s, const struct ar_projection_s
 
 	*ret = (struct ar_shown){ .thread = is_one ? of->thread : AR_STR_NONE };
 	if (is_all)
-		ar_packs_open_all(s);
+		ar_closed_groups_open_all(s);
 	if (is_one)
-		ar_packs_seek(s, of->thread);
+		ar_closed_groups_seek(s, of->thread);
 	if (of)
 		ret->streaming = of->streaming;
 	for (size_t i = 0; i < s->threads.count; i++) {

@@ -1,5 +1,5 @@
 /* Tasks together: edges from both ends, what blocks what, counts and groups by state. Pure. */
-#include "pack/pack.h"
+#include "closed/closed_group.h"
 #include "task/blocks.h"
 #include "task/task.h"
 #include "thread.h"
@@ -70,7 +70,7 @@ static void add_children(const struct ar_session *s, const struct ar_task *task,
 {
 	for (size_t i = 0; i < s->declared.count; i++)
 		add_child(task, s->declared.at[i], edges);
-	ar_packs_seek(s, task->id);
+	ar_closed_groups_seek(s, task->id);
 	for (size_t i = 0; i < s->threads.count; i++) {
 		const struct ar_thread *t = s->threads.at[i];
 

@@ -283,7 +283,7 @@ void ar_session_render_tools(const struct ar_session *s, const struct ar_policy 
 
 /* The whole state as JSON, and back. Decoding gives a state that behaves and prints the same. */
 void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out);
-/* The same to be stored: most closed children are packed (pack/pack.h). */
+/* The same to be stored: most closed children are packed (closed/closed_group.h). */
 void ar_session_snapshot_packed(const struct ar_session *s, struct ar_buf *out);
 AR_MUST_USE enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot,
 					      struct ar_error *err);

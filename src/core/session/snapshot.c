@@ -16,7 +16,7 @@
 #include "checkpoint/checkpoints.h"
 #include "evidence/evidence.h"
 #include "job/snapshot_job.h"
-#include "pack/pack.h"
+#include "closed/closed_group.h"
 #include "process/snapshot_process.h"
 #include "session.h"
 #include "subagent/subagents.h"
@@ -300,9 +300,9 @@ static const struct ar_field_desc subagent_fields[] = {
 	OPT_FLAG(ar_subagent, is_settled),
 };
 static const struct ar_field_desc pack_fields[] = {
-	INT(ar_pack, number),
-	STR(ar_pack, ids),
-	STR(ar_pack, body),
+	INT(ar_closed_group, number),
+	STR(ar_closed_group, ids),
+	STR(ar_closed_group, body),
 };
 static const struct ar_field_desc session_fields[] = {
 	STR(ar_session, id),
@@ -433,7 +433,7 @@ static const struct kind checkpoint = KIND(ar_checkpoint, checkpoint_fields);
 static const struct kind subagent = KIND(ar_subagent, subagent_fields);
 static const struct kind evidence = KIND(ar_evidence, evidence_fields);
 static const struct kind webhook_failure = KIND(ar_webhook_failure, webhook_failure_fields);
-static const struct kind pack = KIND(ar_pack, pack_fields);
+static const struct kind pack = KIND(ar_closed_group, pack_fields);
 static const struct kind bridged = KIND(ar_bridged, bridged_fields);
 
 static const struct part task_parts[] = {
@@ -507,7 +507,7 @@ static void write_item(struct ar_jw *w, const struct kind *k, const void *item);
 static void write_members(struct ar_jw *w, const struct kind *k, const void *item);
 
 /* The pack in whose place the item is a stub; NULL: it is none. */
-static const struct ar_pack *pack_of(const struct kind *k, const void *item)
+static const struct ar_closed_group *pack_of(const struct kind *k, const void *item)
 {
 	if (k == &thread)
 		return ((const struct ar_thread *)item)->pack;
@@ -584,7 +584,7 @@ void ar_session_snapshot(const struct ar_session *s, struct ar_buf *out)
 	struct ar_jw w = ar_jw(out);
 	struct ar_session whole = *s;
 
-	ar_packs_open_all(s);
+	ar_closed_groups_open_all(s);
 	whole.packs = (struct ar_vec){ 0 };
 	write_item(&w, &session, &whole);
 }
@@ -593,16 +593,16 @@ void ar_session_snapshot_packed(const struct ar_session *s, struct ar_buf *out)
 {
 	struct ar_jw w = ar_jw(out);
 	struct ar_arena arena = { 0 };
-	struct ar_session plan = ar_packs_plan(s, &arena);
+	struct ar_session plan = ar_closed_groups_plan(s, &arena);
 
 	write_item(&w, &session, &plan);
 	ar_arena_fini(&arena);
 }
 
-static const struct part packed_parts[] = { PART(ar_pack, threads, LIST, &thread),
-					    PART(ar_pack, subagents, LIST, &subagent) };
+static const struct part packed_parts[] = { PART(ar_closed_group, threads, LIST, &thread),
+					    PART(ar_closed_group, subagents, LIST, &subagent) };
 
-void ar_snapshot_write_pack(const struct ar_pack *p, struct ar_buf *out)
+void ar_snapshot_write_group(const struct ar_closed_group *p, struct ar_buf *out)
 {
 	struct ar_jw w = ar_jw(out);
 
@@ -619,8 +619,8 @@ static bool read_item(struct ar_session *s, struct ar_json v, const struct kind 
 static bool read_stub(struct ar_session *s, int64_t number, const struct kind *k, void *item)
 {
 	if (k == &thread)
-		return ar_pack_stub_thread(s, number, item);
-	return k == &subagent && ar_pack_stub_subagent(s, number, item);
+		return ar_closed_group_stub_thread(s, number, item);
+	return k == &subagent && ar_closed_group_stub_subagent(s, number, item);
 }
 
 static bool read_list(struct ar_session *s, struct ar_json array, const struct kind *k, struct ar_vec *ret)
@@ -701,7 +701,7 @@ static bool fill_stubs(struct ar_session *s, struct ar_json array, const struct 
 	return i == stubs->count;
 }
 
-bool ar_snapshot_read_pack(struct ar_json v, struct ar_pack *p)
+bool ar_snapshot_read_group(struct ar_json v, struct ar_closed_group *p)
 {
 	struct ar_session into = { .arena = p->arena }; /* nothing else of it is used */
 	bool is_good = fill_stubs(&into, ar_json_get(v, "threads"), &packed_parts[0], &p->threads) &&
@@ -741,7 +741,7 @@ enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot,
 	if (!read_item(s, snapshot, &session, s) || !have_sheets(&s->declared) ||
 	    !have_records(&s->artifacts) || !have_records(&s->versions) || !have_records(&s->checkpoints) ||
 	    !have_records(&s->subagents) || !have_records(&s->evidence) || !ar_webhooks_are_whole(s) ||
-	    !ar_packs_are_whole(s))
+	    !ar_closed_groups_are_whole(s))
 		return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
 			       AR_STR_ARG(s->session_key));
 	ar_blocks_restore(s);
@@ -760,7 +760,7 @@ void ar_session_init(struct ar_session *s, struct ar_str session_key, struct ar_
 
 void ar_session_fini(struct ar_session *s)
 {
-	ar_packs_fini(s);
+	ar_closed_groups_fini(s);
 	ar_map_fini(&s->declared_ids);
 	ar_arena_fini(&s->arena);
 	*s = (struct ar_session){ 0 };

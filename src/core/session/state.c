@@ -4,7 +4,7 @@
 #include "workspace/isolation.h"
 #include "auth.h"
 #include "job/job.h"
-#include "pack/pack.h"
+#include "closed/closed_group.h"
 #include "process/record.h"
 #include "state.h"
 
@@ -14,7 +14,7 @@ struct ar_thread *ar_session_thread(const struct ar_session *s, struct ar_str id
 
 	if (t && !t->pack)
 		return t;
-	return ar_packs_seek(s, id) ? ar_session_thread(s, id) : NULL;
+	return ar_closed_groups_seek(s, id) ? ar_session_thread(s, id) : NULL;
 }
 
 struct ar_turn *ar_thread_turn(const struct ar_thread *t, struct ar_str id)
@@ -33,7 +33,7 @@ struct ar_turn *ar_session_turn(const struct ar_session *s, struct ar_str id, st
 		*ret_thread = t;
 		return turn;
 	}
-	return ar_packs_seek(s, id) ? ar_session_turn(s, id, ret_thread) : NULL;
+	return ar_closed_groups_seek(s, id) ? ar_session_turn(s, id, ret_thread) : NULL;
 }
 
 struct ar_turn *ar_session_task(const struct ar_session *s, struct ar_str task)
@@ -48,7 +48,7 @@ struct ar_turn *ar_session_task(const struct ar_session *s, struct ar_str task)
 				return turn;
 		}
 	}
-	return ar_packs_seek(s, task) ? ar_session_task(s, task) : NULL;
+	return ar_closed_groups_seek(s, task) ? ar_session_task(s, task) : NULL;
 }
 
 struct ar_task *ar_session_declared(const struct ar_session *s, struct ar_str task)

@@ -107,7 +107,7 @@ struct ar_thread {
 	struct ar_vec incidents; /* struct ar_incident */
 	struct ar_vec judged; /* struct ar_judged (permission/), newest last */
 	struct ar_vec outputs; /* struct ar_stored_output, newest last */
-	struct ar_pack *pack; /* that its content is in (pack/): this is a stub; NULL: it is none */
+	struct ar_closed_group *pack; /* that its content is in (closed/): this is a stub; NULL: it is none */
 	struct ar_opt_int queue_limit; /* most turns that may wait, as its queue was told last */
 	struct ar_opt_int violations; /* of its sandboxes, in all; absent: none */
 	struct ar_texts violation_refs; /* of the newest */
@@ -198,7 +198,7 @@ struct ar_session {
 	struct ar_vec jobs; /* struct ar_job (job/), oldest first */
 	struct ar_texts pinned; /* ids of threads, in the order of update_session */
 	struct ar_opt_bool archived; /* lists leave it out */
-	struct ar_vec packs; /* struct ar_pack (pack/): closed children that nobody looked at */
+	struct ar_vec packs; /* struct ar_closed_group (closed/): closed children that nobody looked at */
 	struct ar_vec environments; /* struct ar_kept_environment, newest last */
 	struct ar_vec evidence; /* struct ar_evidence (evidence/), newest last */
 };

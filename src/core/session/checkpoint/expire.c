@@ -2,7 +2,7 @@
  * began with and what is being restored stays. A state of the files that no other checkpoint of the session
  * has may leave the store. Pure. */
 #include "checkpoint/checkpoints.h"
-#include "pack/pack.h"
+#include "closed/closed_group.h"
 #include "workspace/work_folder.h"
 
 #define DAY (INT64_C(24) * 3600 * 1000000)
@@ -47,7 +47,7 @@ static bool has_tree(const struct ar_session *s, struct ar_str tree)
 {
 	struct ar_work_folder p;
 
-	ar_packs_seek(s, tree);
+	ar_closed_groups_seek(s, tree);
 	for (size_t at = 0; ar_work_folder_next(s, &at, &p);) {
 		if (p.files && ar_str_eq(p.files->base, tree))
 			return true;

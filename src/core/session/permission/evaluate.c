@@ -4,7 +4,7 @@
 #include "action/action.h"
 #include "decide.h"
 #include "describe.h"
-#include "pack/pack.h"
+#include "closed/closed_group.h"
 #include "permission/permission.h"
 #include "process/record.h"
 
@@ -38,7 +38,7 @@ static const struct ar_judged *find_judged(const struct ar_session *s, struct ar
 		if (judged)
 			return judged;
 	}
-	return ar_packs_seek(s, call) ? find_judged(s, call) : NULL;
+	return ar_closed_groups_seek(s, call) ? find_judged(s, call) : NULL;
 }
 
 /* The question about it that is still open; absent: none is. */

@@ -1,7 +1,7 @@
 /* Facts about children. A record is replaced whole when a fact changes it. Pure; see apply.c. */
 #include "apply.h"
 #include "describe.h"
-#include "pack/pack.h"
+#include "closed/closed_group.h"
 #include "subagent/subagents.h"
 
 #define WINDOW_CLOSED 500 /* newest closed children kept per session */
@@ -20,7 +20,7 @@ static struct ar_subagent *find_by(struct ar_session *s, struct ar_str id, bool 
 		    ar_str_eq(is_thread ? a->record->child_thread_id : a->record->subagent_id, id))
 			return a;
 	}
-	return ar_packs_seek(s, id) ? find_by(s, id, is_thread) : NULL;
+	return ar_closed_groups_seek(s, id) ? find_by(s, id, is_thread) : NULL;
 }
 
 static void drop_old(struct ar_session *s)

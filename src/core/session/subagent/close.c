@@ -1,6 +1,6 @@
 /* close_subagent, and how the end of a parent reaches its children. That a child is to end is a fact before
  * anything is stopped; subagent.closed follows the end of the last thing that it began. Pure. */
-#include "pack/pack.h"
+#include "closed/closed_group.h"
 #include "process/record.h"
 #include "subagent/subagents.h"
 #include "task/task.h"
@@ -187,7 +187,7 @@ struct ar_texts ar_subagents_of_turns(struct ar_decision *d, const struct ar_vec
 	struct ar_texts ids = ar_texts_empty;
 
 	if (!is_at_work)
-		ar_packs_open_all(d->session);
+		ar_closed_groups_open_all(d->session);
 	for (size_t i = 0; i < d->session->subagents.count; i++) {
 		const struct ar_shape_subagent_record *r = ar_subagent_at(d->session, i);
 

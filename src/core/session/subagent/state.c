@@ -1,5 +1,5 @@
 /* Reading the children of a session. Pure. */
-#include "pack/pack.h"
+#include "closed/closed_group.h"
 #include "subagent/subagents.h"
 
 const struct ar_shape_subagent_record *ar_subagent_whole(const struct ar_session *s, size_t i)
@@ -7,7 +7,7 @@ const struct ar_shape_subagent_record *ar_subagent_whole(const struct ar_session
 	const struct ar_subagent *a = s->subagents.at[i];
 
 	if (a->pack)
-		ar_pack_open(a->pack);
+		ar_closed_group_open(a->pack);
 	return a->record;
 }
 
@@ -22,7 +22,7 @@ static const struct ar_shape_subagent_record *find_record(const struct ar_sessio
 		    ar_str_eq(is_thread ? a->record->child_thread_id : a->record->subagent_id, id))
 			return a->record;
 	}
-	return ar_packs_seek(s, id) ? find_record(s, id, is_thread) : NULL;
+	return ar_closed_groups_seek(s, id) ? find_record(s, id, is_thread) : NULL;
 }
 
 const struct ar_shape_subagent_record *ar_session_subagent(const struct ar_session *s, struct ar_str id)

@@ -17,8 +17,8 @@
 struct ar_subagent {
 	const struct ar_shape_subagent_record *record;
 	struct ar_opt_bool is_settled; /* closed, and what it used is counted with its parents */
-	struct ar_pack
-		*pack; /* that it is in (pack/): all that is known is that it is closed; NULL: in none */
+	struct ar_closed_group
+		*pack; /* that it is in (closed/): all that is known is that it is closed; NULL: in none */
 };
 
 static inline const struct ar_shape_subagent_record *ar_subagent_at(const struct ar_session *s, size_t i)

@@ -1,7 +1,7 @@
 /* The tools with which a model has children: spawn_agent, send_input, wait_agents, close_agent. No source
  * runs them: the engine brings their arguments back, and the call is answered here, at once or when the
  * children that it waits for have ended. What it waits for is a fact: a crash loses nothing of it. Pure. */
-#include "pack/pack.h"
+#include "closed/closed_group.h"
 #include "subagent/subagents.h"
 #include "describe.h"
 #include "tool/calls.h"
@@ -164,7 +164,7 @@ static const struct ar_shape_subagent_record *child_of(const struct ar_session *
 		if (ar_str_eq(ar_subagent_at(s, i - 1)->tool_call_id, call))
 			return ar_subagent_at(s, i - 1);
 	}
-	return ar_packs_seek(s, call) ? child_of(s, call) : NULL;
+	return ar_closed_groups_seek(s, call) ? child_of(s, call) : NULL;
 }
 
 static const struct ar_shape_turn_budget *budget_in(struct ar_decision *d, struct ar_json args)

@@ -2,7 +2,7 @@
  * looks at. */
 #include "apply.h"
 #include "desk.h"
-#include "pack/pack.h"
+#include "closed/closed_group.h"
 #include "subagent/subagents.h"
 
 #include <string.h>
@@ -86,7 +86,7 @@ static size_t packed(struct desk *d)
 	size_t count = 0;
 
 	for (size_t i = 0; i < d->session.packs.count; i++)
-		count += !((const struct ar_pack *)d->session.packs.at[i])->is_open;
+		count += !((const struct ar_closed_group *)d->session.packs.at[i])->is_open;
 	return count;
 }
 
@@ -132,10 +132,10 @@ static void test_closed_children_take_no_room(void **state)
 	struct desk *d = *state;
 	size_t few;
 
-	make_closed(d, AR_PACK_SIZE + AR_PACK_SPARED + 3);
+	make_closed(d, AR_CLOSED_GROUP_SIZE + AR_CLOSED_SPARED + 3);
 	store_and_restore(d);
 	few = d->session.arena.total;
-	make_closed(d, 4 * AR_PACK_SIZE);
+	make_closed(d, 4 * AR_CLOSED_GROUP_SIZE);
 	store_and_restore(d);
 	assert_int_equal(packed(d), 5);
 	assert_true(d->session.arena.total < 2 * few);
@@ -146,7 +146,7 @@ static void test_few_are_not_packed(void **state)
 	struct desk *d = *state;
 	struct ar_buf one, two = { 0 };
 
-	make_closed(d, AR_PACK_SIZE);
+	make_closed(d, AR_CLOSED_GROUP_SIZE);
 	one = whole(&d->session);
 	ar_session_snapshot_packed(&d->session, &two);
 	assert_true(ar_str_eq(ar_buf_str(&one), ar_buf_str(&two)));
@@ -219,7 +219,7 @@ static void test_a_copy_opens_packs_too(void **state)
 	close_one(d, ar_subagent_at(&d->session, 0)->subagent_id);
 	store_and_restore(d);
 	assert_int_equal(packed(d), 2);
-	ar_packs_open_all(&d->session);
+	ar_closed_groups_open_all(&d->session);
 	assert_int_equal(d->session.subagents.count, 51);
 }
 

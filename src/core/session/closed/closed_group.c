@@ -1,6 +1,6 @@
-/* See pack.h. Pure: opening is the one thing that readers of a state do to it, and nothing that they can see
- * changes by it. */
-#include "pack/pack.h"
+/* See closed_group.h. Pure: opening is the one thing that readers of a state do to it, and nothing that they
+ * can see changes by it. */
+#include "closed/closed_group.h"
 #include "base64.h"
 #include "compress.h"
 #include "permission/permission.h"
@@ -12,7 +12,7 @@
 
 /* ---- marks ---- */
 
-/* FNV-1a. Two ids with one mark cost no more than a pack that is opened for nothing. */
+/* FNV-1a. Two ids with one mark cost no more than a group that is opened for nothing. */
 static uint32_t mark_of(struct ar_str id)
 {
 	uint32_t mark = 2166136261U;
@@ -22,7 +22,7 @@ static uint32_t mark_of(struct ar_str id)
 	return mark;
 }
 
-static bool has_mark(const struct ar_pack *p, uint32_t mark)
+static bool has_mark(const struct ar_closed_group *p, uint32_t mark)
 {
 	for (size_t i = 0; i + sizeof(mark) <= p->marks.len; i += sizeof(mark)) {
 		if (memcmp(p->marks.p + i, &mark, sizeof(mark)) == 0)
@@ -65,7 +65,7 @@ static void mark_subagent(struct ar_buf *marks, const struct ar_shape_subagent_r
 
 /* ---- opening ---- */
 
-void ar_pack_open(struct ar_pack *p)
+void ar_closed_group_open(struct ar_closed_group *p)
 {
 	struct ar_json_parser *json = ar_json_parser_new(); /* the session's own may be in use */
 	struct ar_arena arena = { 0 };
@@ -78,49 +78,49 @@ void ar_pack_open(struct ar_pack *p)
 	AR_ASSERT(ar_base64_decode(&arena, p->body, &packed));
 	AR_ASSERT(ar_decompress(&arena, packed, BODY_MAX, &text));
 	AR_ASSERT(ar_json_parse(json, text, &v, NULL) == AR_OK);
-	AR_ASSERT(ar_snapshot_read_pack(v, p));
+	AR_ASSERT(ar_snapshot_read_group(v, p));
 	ar_json_parser_free(json);
 	ar_arena_fini(&arena);
 }
 
-bool ar_packs_seek(const struct ar_session *s, struct ar_str id)
+bool ar_closed_groups_seek(const struct ar_session *s, struct ar_str id)
 {
 	uint32_t mark = s->packs.count > 0 ? mark_of(id) : 0;
 	bool is_any = false;
 
 	for (size_t i = 0; i < s->packs.count; i++) {
-		struct ar_pack *p = s->packs.at[i];
+		struct ar_closed_group *p = s->packs.at[i];
 
 		if (p->is_open || !has_mark(p, mark))
 			continue;
-		ar_pack_open(p);
+		ar_closed_group_open(p);
 		is_any = true;
 	}
 	return is_any;
 }
 
-void ar_packs_open_all(const struct ar_session *s)
+void ar_closed_groups_open_all(const struct ar_session *s)
 {
 	for (size_t i = 0; i < s->packs.count; i++) {
-		struct ar_pack *p = s->packs.at[i];
+		struct ar_closed_group *p = s->packs.at[i];
 
 		if (!p->is_open)
-			ar_pack_open(p);
+			ar_closed_group_open(p);
 	}
 }
 
-void ar_packs_fini(struct ar_session *s)
+void ar_closed_groups_fini(struct ar_session *s)
 {
 	for (size_t i = 0; i < s->packs.count; i++)
-		ar_arena_fini(&((struct ar_pack *)s->packs.at[i])->arena);
+		ar_arena_fini(&((struct ar_closed_group *)s->packs.at[i])->arena);
 }
 
 /* ---- reading ---- */
 
-static struct ar_pack *find_pack(const struct ar_session *s, int64_t number)
+static struct ar_closed_group *find_group(const struct ar_session *s, int64_t number)
 {
 	for (size_t i = 0; i < s->packs.count; i++) {
-		struct ar_pack *p = s->packs.at[i];
+		struct ar_closed_group *p = s->packs.at[i];
 
 		if (p->number == number)
 			return p;
@@ -128,9 +128,9 @@ static struct ar_pack *find_pack(const struct ar_session *s, int64_t number)
 	return NULL;
 }
 
-bool ar_pack_stub_thread(struct ar_session *s, int64_t number, struct ar_thread *stub)
+bool ar_closed_group_stub_thread(struct ar_session *s, int64_t number, struct ar_thread *stub)
 {
-	stub->pack = find_pack(s, number);
+	stub->pack = find_group(s, number);
 	if (stub->pack)
 		ar_vec_push(&s->arena, &stub->pack->threads, stub);
 	return stub->pack != NULL;
@@ -138,20 +138,20 @@ bool ar_pack_stub_thread(struct ar_session *s, int64_t number, struct ar_thread 
 
 static const struct ar_shape_subagent_record closed = { .status = AR_STR("closed") };
 
-bool ar_pack_stub_subagent(struct ar_session *s, int64_t number, struct ar_subagent *stub)
+bool ar_closed_group_stub_subagent(struct ar_session *s, int64_t number, struct ar_subagent *stub)
 {
 	*stub = (struct ar_subagent){ .record = &closed,
 				      .is_settled = AR_OPT_BOOL(true),
-				      .pack = find_pack(s, number) };
+				      .pack = find_group(s, number) };
 	if (stub->pack)
 		ar_vec_push(&s->arena, &stub->pack->subagents, stub);
 	return stub->pack != NULL;
 }
 
-bool ar_packs_are_whole(struct ar_session *s)
+bool ar_closed_groups_are_whole(struct ar_session *s)
 {
 	for (size_t i = 0; i < s->packs.count; i++) {
-		struct ar_pack *p = s->packs.at[i];
+		struct ar_closed_group *p = s->packs.at[i];
 
 		if (!ar_base64_decode(&s->arena, p->ids, &p->marks) || p->subagents.count == 0 ||
 		    p->threads.count != p->subagents.count)
@@ -255,15 +255,15 @@ static size_t find_candidates(const struct ar_session *s, struct candidate *foun
 	return count;
 }
 
-/* The content of the pack takes the places of its stubs until it is written. */
-static struct ar_pack *make_pack(const struct ar_session *s, const struct candidate *of, int64_t number,
-				 struct ar_arena *a)
+/* The content of the group takes the places of its stubs until it is written. */
+static struct ar_closed_group *make_group(const struct ar_session *s, const struct candidate *of,
+					  int64_t number, struct ar_arena *a)
 {
-	struct ar_pack *p = ar_arena_alloc(a, sizeof(*p));
+	struct ar_closed_group *p = ar_arena_alloc(a, sizeof(*p));
 	struct ar_buf marks = { 0 }, text = { 0 };
 
 	p->number = number;
-	for (size_t i = 0; i < AR_PACK_SIZE; i++) {
+	for (size_t i = 0; i < AR_CLOSED_GROUP_SIZE; i++) {
 		struct ar_subagent *child = s->subagents.at[of[i].subagent];
 		struct ar_thread *t = s->threads.at[of[i].thread];
 
@@ -272,7 +272,7 @@ static struct ar_pack *make_pack(const struct ar_session *s, const struct candid
 		mark_subagent(&marks, child->record);
 		mark_thread(&marks, t);
 	}
-	ar_snapshot_write_pack(p, &text);
+	ar_snapshot_write_group(p, &text);
 	p->ids = ar_base64(a, ar_buf_str(&marks));
 	p->body = ar_base64(a, ar_compress(a, ar_buf_str(&text)));
 	ar_buf_fini(&marks);
@@ -280,10 +280,10 @@ static struct ar_pack *make_pack(const struct ar_session *s, const struct candid
 	return p;
 }
 
-static void put_stubs(struct ar_session *plan, const struct candidate *of, struct ar_pack *p,
+static void put_stubs(struct ar_session *plan, const struct candidate *of, struct ar_closed_group *p,
 		      struct ar_arena *a)
 {
-	for (size_t i = 0; i < AR_PACK_SIZE; i++) {
+	for (size_t i = 0; i < AR_CLOSED_GROUP_SIZE; i++) {
 		struct ar_thread *t = ar_arena_alloc(a, sizeof(*t));
 		struct ar_subagent *child = ar_arena_alloc(a, sizeof(*child));
 
@@ -293,7 +293,7 @@ static void put_stubs(struct ar_session *plan, const struct candidate *of, struc
 	}
 }
 
-struct ar_session ar_packs_plan(const struct ar_session *s, struct ar_arena *a)
+struct ar_session ar_closed_groups_plan(const struct ar_session *s, struct ar_arena *a)
 {
 	struct ar_session plan = *s;
 	struct candidate *found;
@@ -301,22 +301,22 @@ struct ar_session ar_packs_plan(const struct ar_session *s, struct ar_arena *a)
 	size_t count;
 
 	plan.packs = (struct ar_vec){ 0 };
-	if (s->subagents.count <= AR_PACK_SIZE)
+	if (s->subagents.count <= AR_CLOSED_GROUP_SIZE)
 		return plan;
 	found = ar_arena_alloc(a, s->subagents.count * sizeof(*found));
 	count = find_candidates(s, found);
 	plan.threads = ar_vec_copy(a, &s->threads);
 	plan.subagents = ar_vec_copy(a, &s->subagents);
 	for (size_t i = 0; i < s->packs.count; i++) {
-		struct ar_pack *p = s->packs.at[i];
+		struct ar_closed_group *p = s->packs.at[i];
 
 		number += p->number + 1; /* none has the sum of all */
 		if (!p->is_open)
 			ar_vec_push(a, &plan.packs, p);
 	}
 	/* Those of the newest places stay: they are shown when a session is read. */
-	for (size_t i = 0; i + AR_PACK_SIZE + AR_PACK_SPARED <= count; i += AR_PACK_SIZE) {
-		struct ar_pack *p = make_pack(s, &found[i], number++, a);
+	for (size_t i = 0; i + AR_CLOSED_GROUP_SIZE + AR_CLOSED_SPARED <= count; i += AR_CLOSED_GROUP_SIZE) {
+		struct ar_closed_group *p = make_group(s, &found[i], number++, a);
 
 		ar_vec_push(a, &plan.packs, p);
 		put_stubs(&plan, &found[i], p, a);
