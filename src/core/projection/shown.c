@@ -55,6 +55,8 @@ void ar_projection_show(const struct ar_session *s, const struct ar_projection_s
 	for (size_t i = 0; i < s->threads.count; i++) {
 		struct ar_thread *t = s->threads.at[i];
 
+		if (t->pack && is_all) /* it could not be read: there is nothing to show of it */
+			continue;
 		if (is_one ? ar_str_eq(t->id, of->thread) : is_all || !is_ended(s, t))
 			ar_vec_push(&ret->arena, &ret->threads, t);
 	}

@@ -65,22 +65,49 @@ static void mark_subagent(struct ar_buf *marks, const struct ar_shape_subagent_r
 
 /* ---- opening ---- */
 
-void ar_closed_group_open(struct ar_closed_group *p)
+static const struct ar_shape_subagent_record closed = { .status = AR_STR("closed") };
+static const struct ar_shape_subagent_record unreadable = {
+	.subagent_id = AR_STR("unavailable"),
+	.status = AR_STR("closed"),
+	.status_detail = AR_STR("unavailable"),
+	.status_reason = AR_STR("its stored record cannot be read; the log of the session has the facts"),
+};
+
+static bool read_body(struct ar_closed_group *p)
 {
 	struct ar_json_parser *json = ar_json_parser_new(); /* the session's own may be in use */
 	struct ar_arena arena = { 0 };
 	struct ar_str packed, text;
 	struct ar_json v;
+	bool is_read = ar_base64_decode(&arena, p->body, &packed) &&
+		       ar_decompress(&arena, packed, BODY_MAX, &text) &&
+		       ar_json_parse(json, text, &v, NULL) == AR_OK && ar_snapshot_read_group(v, p);
 
-	AR_ASSERT(!p->is_open);
-	p->is_open = true;
-	/* The store found it as it was written; else this is a bug, as in renew() of the engine. */
-	AR_ASSERT(ar_base64_decode(&arena, p->body, &packed));
-	AR_ASSERT(ar_decompress(&arena, packed, BODY_MAX, &text));
-	AR_ASSERT(ar_json_parse(json, text, &v, NULL) == AR_OK);
-	AR_ASSERT(ar_snapshot_read_group(v, p));
 	ar_json_parser_free(json);
 	ar_arena_fini(&arena);
+	return is_read;
+}
+
+/* Some may have been filled already. */
+static void make_stubs_again(struct ar_closed_group *p)
+{
+	for (size_t i = 0; i < p->threads.count; i++) {
+		*(struct ar_thread *)p->threads.at[i] = (struct ar_thread){ .pack = p };
+		*(struct ar_subagent *)p->subagents.at[i] = (struct ar_subagent){
+			.record = &unreadable, .is_settled = AR_OPT_BOOL(true), .pack = p
+		};
+	}
+}
+
+bool ar_closed_group_open(struct ar_closed_group *p)
+{
+	if (p->is_open || p->is_unreadable)
+		return p->is_open;
+	p->is_open = read_body(p);
+	p->is_unreadable = !p->is_open;
+	if (p->is_unreadable)
+		make_stubs_again(p);
+	return p->is_open;
 }
 
 bool ar_closed_groups_seek(const struct ar_session *s, struct ar_str id)
@@ -91,22 +118,16 @@ bool ar_closed_groups_seek(const struct ar_session *s, struct ar_str id)
 	for (size_t i = 0; i < s->packs.count; i++) {
 		struct ar_closed_group *p = s->packs.at[i];
 
-		if (p->is_open || !has_mark(p, mark))
-			continue;
-		ar_closed_group_open(p);
-		is_any = true;
+		if (!p->is_open && has_mark(p, mark))
+			is_any |= ar_closed_group_open(p);
 	}
 	return is_any;
 }
 
 void ar_closed_groups_open_all(const struct ar_session *s)
 {
-	for (size_t i = 0; i < s->packs.count; i++) {
-		struct ar_closed_group *p = s->packs.at[i];
-
-		if (!p->is_open)
-			ar_closed_group_open(p);
-	}
+	for (size_t i = 0; i < s->packs.count; i++)
+		ar_closed_group_open(s->packs.at[i]);
 }
 
 void ar_closed_groups_fini(struct ar_session *s)
@@ -135,8 +156,6 @@ bool ar_closed_group_stub_thread(struct ar_session *s, int64_t number, struct ar
 		ar_vec_push(&s->arena, &stub->pack->threads, stub);
 	return stub->pack != NULL;
 }
-
-static const struct ar_shape_subagent_record closed = { .status = AR_STR("closed") };
 
 bool ar_closed_group_stub_subagent(struct ar_session *s, int64_t number, struct ar_subagent *stub)
 {

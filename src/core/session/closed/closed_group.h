@@ -27,12 +27,14 @@ struct ar_closed_group {
 	/* What they are filled with is the group's: a copy of the struct ar_session sees it as well. */
 	struct ar_arena arena;
 	bool is_open;
+	bool is_unreadable; /* its body is not what was written: its stubs stay, and say so */
 };
 
 /* Opens the groups that may have the id; false: none may. */
 bool ar_closed_groups_seek(const struct ar_session *s, struct ar_str id);
-/* Opens one that a stub names. */
-void ar_closed_group_open(struct ar_closed_group *p);
+/* Opens one that a stub names. False: it cannot be read. Then its children are still known to be closed, and
+ * nothing else; the body is stored on as it is, and the log has the facts (`verify` compares them). */
+bool ar_closed_group_open(struct ar_closed_group *p);
 void ar_closed_groups_open_all(const struct ar_session *s);
 void ar_closed_groups_fini(struct ar_session *s);
 

@@ -33,7 +33,8 @@ static void drop_old(struct ar_session *s)
 		if (!ar_subagent_is_closed(r) || ar_subagent_keeps_files(r) || ++closed <= WINDOW_CLOSED)
 			continue;
 		ar_subagent_whole(s, i - 1); /* a pack has no content without a place */
-		ar_vec_remove(&s->subagents, i - 1);
+		if (!((const struct ar_subagent *)s->subagents.at[i - 1])->pack) /* else it is unreadable */
+			ar_vec_remove(&s->subagents, i - 1);
 	}
 }
 

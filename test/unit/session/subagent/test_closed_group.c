@@ -1,6 +1,8 @@
 /* Closed children in packs: the state means the same, and a restored one holds nothing of those that nobody
  * looks at. */
 #include "apply.h"
+#include "base64.h"
+#include "compress.h"
 #include "desk.h"
 #include "closed/closed_group.h"
 #include "subagent/subagents.h"
@@ -310,16 +312,94 @@ static void test_a_stub_needs_its_pack(void **state)
 	ar_buf_fini(&text);
 }
 
+/* ---- what cannot be read ---- */
+
+static struct ar_str base64_of(struct ar_arena *a, const char *json)
+{
+	return ar_base64(a, ar_compress(a, ar_str_from(json)));
+}
+
+static void expect_unreadable(struct desk *d, struct ar_str id)
+{
+	const struct ar_shape_subagent_record *r = ar_subagent_whole(&d->session, 0);
+	struct ar_cmd_resume_subagent_in again = { .subagent_id = id, .input = AR_STR("\"once more\"") };
+	struct ar_buf text = { 0 };
+
+	assert_true(ar_subagent_is_closed(r));
+	assert_true(ar_str_is(r->status_detail, "unavailable"));
+	assert_null(ar_session_subagent(&d->session, id));
+	desk_expect_refusal(d, desk_command(d, AR_CMD_RESUME_SUBAGENT, &again), AR_ERR_SUBAGENT_NOT_FOUND);
+	ar_session_snapshot(&d->session, &text); /* differs from the fold, which a verification finds */
+	ar_buf_fini(&text);
+	assert_int_equal(d->session.subagents.count, 50);
+	assert_int_equal(d->session.threads.count, 51);
+}
+
+/* A group whose content is not what was written: nobody's end, and nothing more is lost by it. */
+static void test_an_unreadable_pack_is_said_to_be_so(void **state)
+{
+	struct desk *d = *state;
+	struct ar_arena kept = { 0 };
+	struct ar_closed_group *p;
+	struct ar_str id, last, good;
+
+	make_closed(d, 50);
+	id = ar_arena_str(&kept, ar_subagent_at(&d->session, 0)->subagent_id);
+	last = ar_arena_str(&kept, ar_subagent_at(&d->session, AR_CLOSED_GROUP_SIZE)->subagent_id);
+	store_and_restore(d);
+	p = d->session.packs.at[0];
+	good = ar_arena_str(&kept, p->body);
+	const struct ar_str bodies[] = { AR_STR("!"),
+					 ar_str_sub(good, 0, 100),
+					 base64_of(&kept, "{"),
+					 base64_of(&kept, "{}"),
+					 base64_of(&kept, "{\"threads\":[{}],\"subagents\":[]}"),
+					 ar_base64(&kept, AR_STR("plain")) };
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(bodies); i++) {
+		((struct ar_closed_group *)d->session.packs.at[0])->body = ar_arena_str(&kept, bodies[i]);
+		expect_unreadable(d, id);
+		assert_non_null(ar_session_subagent(&d->session, last)); /* of another group */
+		store_and_restore(d);
+		expect_unreadable(d, id);
+		store_and_restore(d);
+		assert_int_equal(packed(d), 2);
+	}
+	((struct ar_closed_group *)d->session.packs.at[0])->body = good;
+	assert_non_null(ar_session_subagent(&d->session, id));
+	ar_arena_fini(&kept);
+}
+
+/* The oldest closed ones leave when there are too many; one that cannot be read keeps its place. */
+static void test_an_unreadable_pack_outlives_the_window(void **state)
+{
+	struct desk *d = *state;
+
+	make_closed(d, 50);
+	store_and_restore(d);
+	((struct ar_closed_group *)d->session.packs.at[0])->body = AR_STR("!");
+	make_closed(d, 470);
+	store_and_restore(d);
+	assert_true(ar_str_is(ar_subagent_whole(&d->session, 0)->status_detail, "unavailable"));
+	assert_int_equal(d->session.subagents.count, 520 - 4);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_desk, desk_close)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_packs_are_the_same_state),	TEST(test_closed_children_take_no_room),
-		TEST(test_few_are_not_packed),		TEST(test_a_lookup_opens_one_pack),
-		TEST(test_a_packed_child_is_closed),	TEST(test_a_fact_about_a_packed_child),
-		TEST(test_closed_ones_count_as_before), TEST(test_a_stub_needs_its_pack),
+		TEST(test_packs_are_the_same_state),
+		TEST(test_closed_children_take_no_room),
+		TEST(test_few_are_not_packed),
+		TEST(test_a_lookup_opens_one_pack),
+		TEST(test_a_packed_child_is_closed),
+		TEST(test_a_fact_about_a_packed_child),
+		TEST(test_closed_ones_count_as_before),
+		TEST(test_a_stub_needs_its_pack),
 		TEST(test_a_copy_opens_packs_too),
+		TEST(test_an_unreadable_pack_is_said_to_be_so),
+		TEST(test_an_unreadable_pack_outlives_the_window),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
