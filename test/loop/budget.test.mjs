@@ -127,6 +127,19 @@ test('LI-07 extend raises the limit by its original size, a fact with old and ne
 	assert.equal(settled.payload.decisionSource, 'cancelled');
 });
 
+test('calls of a tool that does not exist count, also over kill -9: the budget asks, and its end stops the loop', async () => {
+	const { sessionId, turnId } = await start('[[tool nowhere {"a":1}]] [[loop]]', { budget: { toolCalls: 2 } });
+	const open = () => waitFor(async () => (await thread(sessionId)).pendingRequests[0], 'the question');
+	await open();
+	await restart();
+	const failed = await facts(sessionId, turnId, 'tool.failed');
+	assert.deepEqual(failed.map((e) => e.payload.errorCategory), ['tool_unavailable', 'tool_unavailable']);
+	await respond((await open()).actionId, 'stop');
+	await waitFor(async () => (await thread(sessionId)).lastOutcome?.turnId === turnId, 'its end');
+	const [end] = await facts(sessionId, turnId, 'turn.failed');
+	assert.deepEqual([end.payload.error.category, calls(turnId).length], ['budget_exhausted', 3]);
+});
+
 test('LI-07 a policy lowers the budget of a session: limit.changed has old and new, the summary the same, it holds over kill -9, and a higher one is refused', async () => {
 	const own = await world({ model: w.model, config: { 'budget.session_tokens': 5000, 'budget.on_limit': 'stop' } });
 	const kept = w;

@@ -270,9 +270,10 @@ static void blocked(struct ar_decision *d, struct ar_turn *turn, struct ar_invoc
 }
 
 /* Is there such a tool, are its arguments good, does no handler object; then it is judged.
- * Handlers may change the arguments: what they made of them is checked the same way. */
-static void admit(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
-		  const struct ar_offers *offers)
+ * Handlers may change the arguments: what they made of them is checked the same way. Held: it does not
+ * exist, and the budget of the turn does not allow it all the same. */
+static enum ar_hold admit(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+			  const struct ar_offers *offers)
 {
 	const struct ar_tool *tool = ar_offers_find(offers, call->name);
 	struct ar_str args = ar_decide_text(d, call->args_ref), fault;
@@ -280,33 +281,38 @@ static void admit(struct ar_decision *d, struct ar_turn *turn, struct ar_invocat
 
 	if (ar_hook_is_open(turn, call, AR_AT_PRE_TOOL_USE) ||
 	    ar_hook_is_open(turn, call, AR_AT_PERMISSION_REQUEST))
-		return;
+		return AR_GO_ON;
 	if (!tool) {
+		if (ar_budget_claim(d, turn, (struct ar_spending){ .calls = 1 }) == AR_HELD)
+			return AR_HELD;
 		no_such_tool(d, turn, call);
-		return;
+		return AR_GO_ON;
 	}
 	fault = ar_str_absent(args) ? AR_STR_NONE : fault_in(d, tool, args, &gave_up);
 	if (!ar_str_absent(fault))
 		bad_arguments(d, turn, call, fault, gave_up);
 	else if (ar_hook_ask(d, turn, call, AR_AT_PRE_TOOL_USE) == AR_HELD)
-		return; /* its end brings the arguments along */
+		return AR_GO_ON; /* its end brings the arguments along */
 	else if (ar_str_absent(args) && (!ar_hook_said(turn, call, AR_AT_PERMISSION_REQUEST) ||
 					 ar_hook_ask(d, turn, call, AR_AT_PERMISSION_REQUEST) == AR_GO_ON))
 		unread_arguments(d, turn, call);
 	else if (ar_str_absent(args))
-		return; /* the handler in a person's place was cut, and is asked again */
+		return AR_GO_ON; /* the handler in a person's place was cut, and is asked again */
 	else if (is_blocked(d, ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE)))
 		blocked(d, turn, call, ar_hook_said(turn, call, AR_AT_PRE_TOOL_USE));
 	else
 		judge(d, turn, call, &(struct ar_act){ .tool = tool, .name = call->name, .args = args });
+	return AR_GO_ON;
 }
 
-static void admit_planned(struct ar_decision *d, struct ar_turn *turn, const struct ar_offers *offers)
+static enum ar_hold admit_planned(struct ar_decision *d, struct ar_turn *turn, const struct ar_offers *offers)
 {
 	for (size_t i = 0; i < turn->calls.count; i++) {
-		if (ar_call_at(turn, i)->stage == AR_CALL_PLANNED)
-			admit(d, turn, ar_call_at(turn, i), offers);
+		if (ar_call_at(turn, i)->stage == AR_CALL_PLANNED &&
+		    admit(d, turn, ar_call_at(turn, i), offers) == AR_HELD)
+			return AR_HELD;
 	}
+	return AR_GO_ON;
 }
 
 /* ---- when ---- */
@@ -495,8 +501,8 @@ void ar_decide_advance(struct ar_decision *d, struct ar_turn *turn)
 	} else {
 		struct ar_offers offers = ar_offers_of(d, turn);
 
-		admit_planned(d, turn, &offers);
-		if (start_some(d, turn, &offers) == AR_HELD || ar_hook_after_calls(d, turn) == AR_HELD)
+		if (admit_planned(d, turn, &offers) == AR_HELD || start_some(d, turn, &offers) == AR_HELD ||
+		    ar_hook_after_calls(d, turn) == AR_HELD)
 			return;
 	}
 	if (!is_over(turn))

@@ -195,6 +195,8 @@ void ar_decide_refuse_call(struct ar_decision *d, struct ar_turn *turn, struct a
 {
 	struct ar_str before = call->attempt > 0 ? call->id : AR_STR_NONE;
 	struct ar_ids ids = ar_ids_call(d, turn, call);
+	/* Otherwise a model could call what does not exist for as long as it likes. */
+	bool is_counted = ar_str_is(why->category, "tool_unavailable");
 
 	if (call->attempt > 0)
 		ids.at[AR_SCOPE_TOOL_CALL] = ar_decide_next_call_id(d, turn, call);
@@ -204,6 +206,7 @@ void ar_decide_refuse_call(struct ar_decision *d, struct ar_turn *turn, struct a
 						     .policy = ar_str_from(policy),
 						     .permission_ref = call->permission,
 						     .provider_call_id = call->provider_id,
+						     .attempt = { call->attempt + 1, is_counted },
 						     .retry_of = before });
 	ar_decide_fail_call(d, turn, call, why);
 }
