@@ -78,7 +78,7 @@ void ar_h2_drop_request(struct ar_h2_stream *s)
 		return;
 	r = ar_h2_request_of(s);
 	s->conn->is_authenticated = s->conn->is_authenticated || r->base.is_authenticated;
-	s->conn->body_bytes -= r->body.len;
+	s->conn->body_bytes -= r->counted;
 	ar_http_request_fini(&r->base);
 	ar_buf_fini(&r->body);
 	ar_free(r);
@@ -241,6 +241,12 @@ void ar_h2_stream_admitted(struct ar_carrier *c)
 	ar_h2_wake(s->conn);
 }
 
+static void count_body(struct ar_h2_conn *h, struct ar_h2_request *r, size_t bytes)
+{
+	h->body_bytes += bytes;
+	r->counted += bytes;
+}
+
 /* Authentication has the request: it cannot be answered now. */
 static void hold_body(struct ar_h2_stream *s, struct ar_str bytes)
 {
@@ -249,7 +255,7 @@ static void hold_body(struct ar_h2_stream *s, struct ar_str bytes)
 	s->held_bytes += bytes.len;
 	ar_buf_adds(&r->body, bytes);
 	if (!r->body.failed) {
-		s->conn->body_bytes += bytes.len;
+		count_body(s->conn, r, bytes.len);
 		return;
 	}
 	s->is_answered = true;
@@ -287,7 +293,7 @@ void ar_h2_stream_body(struct ar_h2_stream *s, struct ar_str bytes)
 		ar_http_request_fault(&r->base, &(struct ar_fault){
 							413, "the body is larger than this server accepts" });
 	else
-		h->body_bytes += bytes.len;
+		count_body(h, r, bytes.len);
 }
 
 void ar_h2_stream_run(struct ar_h2_stream *s)
@@ -300,5 +306,6 @@ void ar_h2_stream_run(struct ar_h2_stream *s)
 	r = ar_h2_request_of(s);
 	ar_deadline_clear(&s->deadline);
 	r->base.content = ar_buf_str(&r->body);
+	r->base.content_buf = &r->body;
 	ar_http_request_run(&r->base);
 }

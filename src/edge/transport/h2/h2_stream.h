@@ -12,6 +12,7 @@ struct ar_h2_request {
 	struct ar_http_request base;
 	struct ar_http_head head; /* texts in base.pool */
 	struct ar_buf body;
+	size_t counted; /* of it in the connection's body_bytes; it may be gone before the request */
 	struct ar_fault fault; /* of the head; sent when the head is complete */
 	size_t head_bytes;
 	bool is_expecting; /* 100-continue */
