@@ -183,8 +183,8 @@ void ar_call_send(
 /* workspace/bind.c: the write of the call, which makes a session, with the workspace that it names. */
 void ar_call_send_bound(struct ar_call *c);
 
-/* The same with the workspace that has this key, which is the caller's. */
-void ar_call_bind(struct ar_call *c, struct ar_str key);
+/* The same with the workspace that has this key; on_unknown: the store has none of the caller's tenant. */
+void ar_call_bind(struct ar_call *c, struct ar_str key, ar_query_fn *on_unknown);
 
 /* workspace/default.c: the same with the one that the settings give sessions without one; made if needed. */
 void ar_workspace_use_default(struct ar_call *c);

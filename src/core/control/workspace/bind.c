@@ -99,7 +99,7 @@ static void on_row(struct ar_store_op *op)
 		return;
 	}
 	if (!record || !ar_str_eq(record->tenant, ar_control_who(c->who)->tenant)) {
-		ar_workspace_refuse_unknown(c);
+		w->on_foreign(c);
 		return;
 	}
 	/* One that is archived is refused by the decision: a repeat of an old write is answered as then. */
@@ -111,10 +111,11 @@ static void on_row(struct ar_store_op *op)
 		make_own_folder(c, record);
 }
 
-void ar_call_bind(struct ar_call *c, struct ar_str key)
+void ar_call_bind(struct ar_call *c, struct ar_str key, ar_query_fn *on_unknown)
 {
 	struct ar_call_work *w = c->work;
 
+	w->on_foreign = on_unknown;
 	w->index =
 		(struct ar_store_index){ .op = { .kind = AR_STORE_INDEX, .done = on_row }, .session = key };
 	ar_store_submit(c->control->store, &w->index.op);
@@ -122,7 +123,7 @@ void ar_call_bind(struct ar_call *c, struct ar_str key)
 
 static void bind_named(struct ar_call *c)
 {
-	ar_call_bind(c, ar_workspace_key_in(named_workspace(c)));
+	ar_call_bind(c, ar_workspace_key_in(named_workspace(c)), ar_workspace_refuse_unknown);
 }
 
 void ar_call_send_bound(struct ar_call *c)

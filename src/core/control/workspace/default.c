@@ -41,7 +41,7 @@ static void on_created(struct ar_engine_request *r)
 	if (r->status != AR_OK)
 		ar_call_fail_or_move(m->call, &r->err);
 	else
-		ar_call_bind(m->call, m->key);
+		ar_call_bind(m->call, m->key, ar_workspace_refuse_unknown);
 }
 
 static void on_folder(struct ar_folder_request *r)
@@ -85,20 +85,17 @@ static void make(struct ar_call *c)
 	c->control->find_folder(c->control->folder_arg, &m->request);
 }
 
-static void bind_known(struct ar_call *c)
-{
-	ar_call_bind(c, key_of(c));
-}
-
 static void make_first(struct ar_call *c)
 {
 	ar_creating_check(c, AR_CREATING_WORKSPACE, key_of(c), make);
 }
 
+/* Whether it is there is asked of the store: in memory it may be before it is durable. Of two sessions that
+ * begin at once both make it, and the second is given what the first has made. */
 void ar_workspace_use_default(struct ar_call *c)
 {
 	if (!c->control->find_folder)
 		ar_call_refuse(c, AR_ERR_UNAVAILABLE, "this runtime has no folders for workspaces");
 	else
-		ar_call_check_tenant(c, key_of(c), bind_known, make_first);
+		ar_call_bind(c, key_of(c), make_first);
 }
