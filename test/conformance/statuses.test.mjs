@@ -102,9 +102,9 @@ test('ST-07 without the key of the only model the task waits for a resource and 
 	assert.match(ctl.stderr, /the turn is blocked: no_candidate/);
 	await w.rt.stop();
 	w.rt = await own.again({ config: { models: [{ name: 'locked', provider: 'openai-chat', model: 'wire', base_url: own.model.url }] } });
-	await run('resume_thread', { sessionId: turn.sessionId, threadId: turn.threadId });
 	await ended(w.rt, turn.sessionId, turn.turnId);
-	assert.equal((await run('get_task', { taskId: turn.taskId })).status, 'completed');
+	assert.equal((await thread(turn)).statusDetail, undefined);
+	assert.equal((await run('get_task', { taskId: turn.taskId })).status, 'completed', 'the key itself ends the wait');
 	await w.rt.stop();
 	w.rt = before;
 });

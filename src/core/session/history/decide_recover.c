@@ -41,17 +41,20 @@ static void taken_over(struct ar_decision *d, const struct ar_turn *turn)
 			     .scope = ar_decide_json_end(d) });
 }
 
+/* The slice begins with the oldest turn that is in memory. Its cursors are those of get_session: with the
+ * first, what is before the slice is read. */
 static void window_loaded(struct ar_decision *d, const struct ar_thread *t)
 {
 	struct ar_ids ids = ar_ids_thread(t);
-	const struct ar_turn *first = t->turns.count ? t->turns.at[0] : NULL;
+	const struct ar_turn *first = t->turns.count >= AR_WINDOW_TURNS ? t->turns.at[0] : NULL;
+	int64_t start = first && first->start.set ? first->start.v : 1;
 
 	ar_decide_emit(d, AR_EV_HISTORY_WINDOW_LOADED, &ids,
 		       &(struct ar_ev_history_window_loaded){
-			       .start_cursor = first ? first->id : AR_STR("0"),
+			       .start_cursor = ar_arena_fmt(d->arena, "%lld", (long long)start),
 			       .end_cursor = ar_arena_fmt(d->arena, "%llu", (unsigned long long)d->head),
-			       .count = (int64_t)t->turns.count,
-			       .truncated = t->turns.count >= AR_WINDOW_TURNS });
+			       .count = (int64_t)d->head - start + 1,
+			       .truncated = start > 1 });
 }
 
 /* ---- what a reader gets back ---- */
@@ -264,6 +267,20 @@ static void take_up(struct ar_decision *d, struct ar_turn *turn)
 	recover_turn(d, turn);
 }
 
+/* It waited because no model had a key, and one has it now. */
+static bool has_key_again(const struct ar_decision *d, const struct ar_turn *turn)
+{
+	const struct ar_policy *policy = d->input->policy;
+
+	if (!ar_str_is(ar_decide_thread(d, turn)->reason, AR_REASON_NO_CANDIDATE))
+		return false;
+	for (size_t i = 0; i < policy->model_count; i++) {
+		if (policy->models[i].has_credentials)
+			return true;
+	}
+	return false;
+}
+
 enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 {
 	(void)err;
@@ -282,6 +299,8 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 			ar_budget_start_clock(d, turn, turn->started);
 		if (turn && !turn->is_lost)
 			take_up(d, turn);
+		else if (turn && has_key_again(d, turn))
+			ar_decide_resume_lost(d, turn);
 		else if (turn)
 			ar_decide_wait_on(d, turn); /* for the answer whether it goes on */
 		if (turn && turn->is_lost && turn->lost_worker.v)

@@ -312,8 +312,8 @@ static void wait_for_operator(struct ar_decision *d, const struct ar_turn *turn,
 					       .message = reason,
 					       .retryable = AR_OPT_BOOL(true),
 					       .recovery_advice =
-						       AR_STR("give a model its key, have agentd read "
-							      "it, then resume_thread") },
+						       AR_STR("give a model its key and start agentd "
+							      "again") },
 			       .next_attempt_policy = AR_STR("resume_thread"),
 			       .ended_at = d->input->now });
 	ar_decide_emit(d, AR_EV_TASK_WAITING, &ids,
@@ -322,10 +322,8 @@ static void wait_for_operator(struct ar_decision *d, const struct ar_turn *turn,
 			       .status = AR_TASK_WAITING_STATUS_WAITING_RESOURCE,
 			       .status_reason = ar_arena_fmt(
 				       d->arena,
-				       "%.*s (%.*s); give a model its key and have agentd "
-				       "read it (SIGHUP, or a restart if its log asks "
-				       "for one): resume_thread then tries again, interrupt_turn "
-				       "ends it",
+				       "%.*s (%.*s); give a model its key and start agentd again: "
+				       "the turn then goes on, interrupt_turn ends it",
 				       AR_STR_ARG(reason), AR_STR_ARG(names_of(d, r))) });
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_BLOCKED, AR_REASON_NO_CANDIDATE,
 			 "waiting_resource", turn);
