@@ -28,6 +28,13 @@ static const struct asked *asked_from(const struct ar_input *in, struct ar_arena
 	return asked;
 }
 
+static void recovery_from(struct ar_neutral_input *n, const struct ar_input *in)
+{
+	n->outputs = in->recover.outputs;
+	n->output_count = in->recover.output_count;
+	n->is_bystander = in->recover.is_bystander;
+}
+
 static void channel_from(struct ar_neutral_input *n, const struct ar_input *in)
 {
 	n->subject = in->channel.id;
@@ -56,9 +63,7 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 		n.end = in->model_done.end;
 		break;
 	case AR_IN_RECOVER:
-		n.outputs = in->recover.outputs;
-		n.output_count = in->recover.output_count;
-		n.is_bystander = in->recover.is_bystander;
+		recovery_from(&n, in);
 		break;
 	case AR_IN_RETRY_DUE:
 	case AR_IN_CALL_DUE:
@@ -67,6 +72,7 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 	case AR_IN_SILENCE_DUE:
 	case AR_IN_TASK_DUE:
 	case AR_IN_JOB_DUE:
+	case AR_IN_CHANNEL_DUE:
 		n.subject = in->due;
 		break;
 	case AR_IN_CHANNEL_FOLLOWED:
@@ -133,6 +139,7 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 	case AR_IN_SILENCE_DUE:
 	case AR_IN_TASK_DUE:
 	case AR_IN_JOB_DUE:
+	case AR_IN_CHANNEL_DUE:
 		in->due = n->subject;
 		break;
 	case AR_IN_CHANNEL_FOLLOWED:

@@ -70,6 +70,8 @@ static ar_decide_fn *decision_for(const struct ar_input *in)
 		return ar_decide_channel_followed;
 	case AR_IN_CHANNEL_GONE:
 		return ar_decide_channel_gone;
+	case AR_IN_CHANNEL_DUE:
+		return ar_decide_channel_due;
 	case AR_IN_TASK_DUE:
 		return ar_decide_task_due;
 	case AR_IN_ACCESS:

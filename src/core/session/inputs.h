@@ -45,6 +45,7 @@ enum ar_input_kind {
 	AR_IN_JOB_DUE, /* the time of a job is over, or more of its items may begin */
 	AR_IN_SERVERS, /* the servers of a workspace were started for a turn, or were not */
 	AR_IN_CONTENTS, /* contents are stored, without a fact */
+	AR_IN_CHANNEL_DUE, /* the token of a peer that is away runs out */
 };
 
 /* Output bytes of a step, in order: which kind, which of several, how many. */

@@ -60,6 +60,36 @@ void ar_bridge_catch_up(struct ar_decision *d, const struct ar_channel *c, struc
 	}
 }
 
+static void withdraw(struct ar_decision *d, const struct ar_channel *c, const struct ar_action *a)
+{
+	const struct ar_ids ids = { .at = { [AR_SCOPE_THREAD] = a->thread,
+					    [AR_SCOPE_TURN] = a->turn,
+					    [AR_SCOPE_TOOL_CALL] = a->call,
+					    [AR_SCOPE_ACTION] = a->id,
+					    [AR_SCOPE_CHANNEL] = c->id } };
+
+	ar_decide_emit(d, AR_EV_CHANNEL_PERMISSION_RETURNED, &ids,
+		       &(struct ar_ev_channel_permission_returned){
+			       .decision = AR_STR("none"),
+			       .deciding_side = AR_CHANNEL_PERMISSION_RETURNED_DECIDING_SIDE_LOCAL,
+			       .source = AR_CHANNEL_PERMISSION_RETURNED_SOURCE_AUTH_FAILURE,
+			       .channel_scoped = true,
+			       .approval_action_id = a->id });
+}
+
+void ar_bridge_withdraw(struct ar_decision *d, const struct ar_channel *c)
+{
+	struct ar_vec open = ar_vec_copy(d->arena, &c->open);
+
+	for (size_t i = 0; i < open.count; i++) {
+		const struct ar_action *a =
+			ar_session_action(d->session, ((const struct ar_bridged *)open.at[i])->action);
+
+		if (a)
+			withdraw(d, c, a);
+	}
+}
+
 static int source_of(const struct ar_settlement *s)
 {
 	if (s->source == AR_ACTION_RESOLVED_DECISION_SOURCE_TIMEOUT)

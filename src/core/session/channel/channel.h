@@ -49,6 +49,16 @@ bool ar_channels_left(const struct ar_session *s, ar_usec since);
  * has, and one that is too old. */
 AR_MUST_USE enum ar_status ar_channel_check_shown(const struct ar_decision *d, struct ar_error *err);
 
+/* Whether the channel that a command comes through is the caller's own; refuses as ack_events does. */
+AR_MUST_USE enum ar_status ar_channel_check_own(const struct ar_decision *d, struct ar_str id,
+						struct ar_error *err);
+
+/* The peer of a channel does something: it is back if it was away. */
+void ar_channel_note_use(struct ar_decision *d, struct ar_str id);
+
+/* After a restart: questions of peers that are away are withdrawn when their tokens run out. */
+void ar_channels_recover(struct ar_decision *d);
+
 /* ---- reach.c: how far a peer has come ---- */
 
 /* In the log of a session. Over all sessions a cursor of their feed (core/cursor/places.h); the
@@ -84,6 +94,10 @@ void ar_bridge_ask(struct ar_decision *d, const struct ar_ids *ids, ar_usec expi
 /* All open questions of the session, to a channel that this decision connects; it may answer for
  * what it says in `capabilities`. */
 void ar_bridge_catch_up(struct ar_decision *d, const struct ar_channel *c, struct ar_texts capabilities);
+
+/* The peer is away and cannot come back with its token: it can settle nothing any more. Its questions come
+ * back from it, for this channel alone; they stay open for others. */
+void ar_bridge_withdraw(struct ar_decision *d, const struct ar_channel *c);
 
 /* It is settled: channel.permission_returned to each that was asked. */
 void ar_bridge_answer(struct ar_decision *d, const struct ar_ids *ids, const struct ar_settlement *s);

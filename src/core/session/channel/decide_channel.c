@@ -32,6 +32,13 @@ static enum ar_status find_own(const struct ar_decision *d, struct ar_str id, co
 			 AR_STR_ARG((*ret)->id));
 }
 
+enum ar_status ar_channel_check_own(const struct ar_decision *d, struct ar_str id, struct ar_error *err)
+{
+	const struct ar_channel *c;
+
+	return find_own(d, id, &c, err);
+}
+
 static ar_usec token_expires(const struct ar_decision *d)
 {
 	return d->input->now + d->input->policy->channel_token_ms * 1000;
@@ -245,6 +252,21 @@ enum ar_status ar_decide_ack_events(struct ar_decision *d, struct ar_error *err)
 	return AR_OK;
 }
 
+static void come_back(struct ar_decision *d, const struct ar_channel *c)
+{
+	if (c->status != AR_CHANNEL_CONNECTED)
+		say_resumed(d, c, ar_channel_reach_of(d->session, c, d->arena),
+			    &(struct ar_ev_channel_resumed){ 0 });
+}
+
+void ar_channel_note_use(struct ar_decision *d, struct ar_str id)
+{
+	const struct ar_channel *c = ar_session_channel(d->session, id);
+
+	if (c)
+		come_back(d, c);
+}
+
 enum ar_status ar_decide_post_channel_message(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_post_channel_message_in *in = d->input->command.args;
@@ -254,9 +276,7 @@ enum ar_status ar_decide_post_channel_message(struct ar_decision *d, struct ar_e
 	if (find_own(d, in->channel_id, &c, err) != AR_OK)
 		return AR_E_REFUSED;
 	ids = ids_of(c->id);
-	if (c->status != AR_CHANNEL_CONNECTED)
-		say_resumed(d, c, ar_channel_reach_of(d->session, c, d->arena),
-			    &(struct ar_ev_channel_resumed){ 0 });
+	come_back(d, c);
 	ar_decide_emit(d, AR_EV_CHANNEL_MESSAGE, &ids,
 		       &(struct ar_ev_channel_message){ .message_kind = in->message_kind,
 							.message_ref = ar_decide_content(d, in->text),
@@ -275,10 +295,35 @@ enum ar_status ar_decide_channel_followed(struct ar_decision *d, struct ar_error
 
 	if (find_own(d, d->input->channel.id, &c, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (c->status != AR_CHANNEL_CONNECTED)
-		say_resumed(d, c, ar_channel_reach_of(d->session, c, d->arena),
-			    &(struct ar_ev_channel_resumed){ 0 });
+	come_back(d, c);
 	return AR_OK;
+}
+
+/* While it is away and was asked something, the end of its token matters. */
+static void watch_token(struct ar_decision *d, const struct ar_channel *c)
+{
+	if (c->status == AR_CHANNEL_CONNECTED || c->open.count == 0 || c->token_expires == 0)
+		return;
+	ar_decide_wake_cancel(d, c->id);
+	ar_decide_wake(d, AR_IN_CHANNEL_DUE, c->id,
+		       c->token_expires > d->input->now ? c->token_expires : d->input->now);
+}
+
+enum ar_status ar_decide_channel_due(struct ar_decision *d, struct ar_error *err AR_UNUSED)
+{
+	const struct ar_channel *c = ar_session_channel(d->session, d->input->due);
+
+	if (c && c->status != AR_CHANNEL_CONNECTED && c->token_expires && c->token_expires <= d->input->now)
+		ar_bridge_withdraw(d, c);
+	else if (c)
+		watch_token(d, c);
+	return AR_OK;
+}
+
+void ar_channels_recover(struct ar_decision *d)
+{
+	for (size_t i = 0; i < d->session->channels.count; i++)
+		watch_token(d, d->session->channels.at[i]);
 }
 
 static void say_gone(struct ar_decision *d, const struct ar_channel *c, int reason, ar_usec seen)
@@ -288,6 +333,7 @@ static void say_gone(struct ar_decision *d, const struct ar_channel *c, int reas
 	ar_decide_emit(d, AR_EV_CHANNEL_DISCONNECTED, &ids,
 		       &(struct ar_ev_channel_disconnected){
 			       .reason = reason, .last_seen_at = seen, .last_acked_sequence = c->acked });
+	watch_token(d, c);
 }
 
 enum ar_status ar_decide_channel_gone(struct ar_decision *d, struct ar_error *err AR_UNUSED)

@@ -286,6 +286,7 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 	(void)err;
 	ar_decide_attach(d);
 	ar_decide_channels_lost(d);
+	ar_channels_recover(d);
 	ar_checkpoints_lost(d);
 	ar_isolation_recover(d);
 	ar_task_recover(d);

@@ -255,6 +255,7 @@ struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *
 	struct ar_turn *turn;
 
 	ids.at[AR_SCOPE_TURN] = id;
+	ids.at[AR_SCOPE_CHANNEL] = in->channel_id;
 	ids.at[AR_SCOPE_TASK] =
 		ar_id_inner(d->arena, "task", d->session->session_key, (uint64_t)d->counters.task + 1);
 	ar_decide_emit(d, AR_EV_TURN_SUBMITTED, &ids,
@@ -463,10 +464,8 @@ static enum ar_status check_workspace(const struct ar_decision *d, const struct 
 static enum ar_status check_turn(struct ar_decision *d, const struct ar_cmd_submit_turn_in *in,
 				 struct ar_turn_input *ret, struct ar_error *err)
 {
-	if (!ar_str_absent(in->channel_id) && !ar_session_channel(d->session, in->channel_id))
-		return ar_refuse(err, AR_ERR_CHANNEL_NOT_FOUND,
-				 "no channel '%.*s' follows this session; connect it first, or leave it out",
-				 AR_STR_ARG(ar_str_utf8_prefix(in->channel_id, 64)));
+	if (!ar_str_absent(in->channel_id) && ar_channel_check_own(d, in->channel_id, err) != AR_OK)
+		return AR_E_REFUSED;
 	if (!ar_str_absent(in->report_to) && !d->input->is_runtime)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
 				 "reportTo is for turns that a job or a schedule starts; leave it out");
@@ -563,6 +562,8 @@ enum ar_status ar_decide_submit_turn(struct ar_decision *d, struct ar_error *err
 		return AR_E_REFUSED;
 	if (check_not_child(d, in, err) != AR_OK || ar_decide_check_turn(d, in, &turn, err) != AR_OK)
 		return AR_E_REFUSED;
+	if (!ar_str_absent(in->channel_id))
+		ar_channel_note_use(d, in->channel_id);
 	out = ar_decide_admit(d, &turn, task);
 	ar_decide_reply(d, AR_CMD_SUBMIT_TURN, &out);
 	return AR_OK;
