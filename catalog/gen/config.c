@@ -14,6 +14,7 @@ static const char *const ar_values_queue_default_policy[] = { "reject", "queue",
 static const char *const ar_values_log_level[] = { "error", "warning", "info", "debug", NULL };
 static const char *const ar_values_permission_mode[] = { "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto", NULL };
 static const char *const ar_values_process_on_shutdown[] = { "leave", "terminate", NULL };
+static const char *const ar_values_process_on_turn_end[] = { "keep", "terminate", NULL };
 static const char *const ar_values_sandbox_profile[] = { "read_only", "workspace_write", "no_network", "allowlisted_network", "danger_full_access", NULL };
 static const char *const ar_values_budget_on_limit[] = { "ask", "stop", NULL };
 static const char *const ar_values_models_provider[] = { "openai-chat", "openai-responses", "anthropic", "gemini", NULL };
@@ -458,6 +459,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "process.on_shutdown", AR_CONFIG_ENUM, AR_CONFIG_UNIT_NONE, "leave", NULL, false, false, false, 0, 0, ar_values_process_on_shutdown, false, false,
 	  offsetof(struct ar_config, process.on_shutdown),
 	  "What happens to processes when the runtime stops: they keep running and are attached again, or they end." },
+	{ "process.on_turn_end", AR_CONFIG_ENUM, AR_CONFIG_UNIT_NONE, "keep", NULL, false, false, false, 0, 0, ar_values_process_on_turn_end, false, false,
+	  offsetof(struct ar_config, process.on_turn_end),
+	  "What happens to background commands and terminals when the turn that started them ends: they keep running, or they end." },
 	{ "tools.max_result_bytes", AR_CONFIG_INT, AR_CONFIG_UNIT_BYTES, "65536", NULL, false, false, false, 256, 16777216, NULL, false, false,
 	  offsetof(struct ar_config, tools.max_result_bytes),
 	  "Most bytes of one tool result that the model gets; the whole result is stored." },
@@ -570,7 +574,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 180;
+const size_t ar_config_key_count = 181;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

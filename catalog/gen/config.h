@@ -60,6 +60,11 @@ enum ar_config_process_on_shutdown {
 	AR_CONFIG_PROCESS_ON_SHUTDOWN_TERMINATE,
 };
 
+enum ar_config_process_on_turn_end {
+	AR_CONFIG_PROCESS_ON_TURN_END_KEEP,
+	AR_CONFIG_PROCESS_ON_TURN_END_TERMINATE,
+};
+
 enum ar_config_sandbox_profile {
 	AR_CONFIG_SANDBOX_PROFILE_READ_ONLY,
 	AR_CONFIG_SANDBOX_PROFILE_WORKSPACE_WRITE,
@@ -385,6 +390,7 @@ struct ar_config_process {
 	int64_t max_output_bytes;
 	int64_t grace_ms;
 	int on_shutdown;
+	int on_turn_end;
 };
 
 struct ar_config_sandbox {

@@ -125,3 +125,45 @@ test('another node of the same host finds the processes of one that was killed',
 	assert.equal(runs(), 2, 'nothing ran twice');
 	await b.stop();
 });
+
+const WAIT = { name: 'hold', description: 'Holds the turn.', inputSchema: { type: 'object' }, isReadOnly: true, isConcurrencySafe: true };
+
+/** A terminal with a shell, opened in a turn that the client holds open; written to and read while the turn runs. */
+async function terminal() {
+	const turn = await submit(w.rt, `[[tool terminal_open ${JSON.stringify({ command: `sh -c 'read word; echo "got $word"; sleep ${mark}'` })}]][[tool hold {}]][[then]][[say so it is]]`, { options: { tools: [WAIT] } });
+	const { processId } = await startOf(w.rt, turn);
+	const { outputWindow } = await ok(w.rt, 'write_process_stdin', { processId, input: 'hello\n' });
+	const read = await waitFor(async () => {
+		const part = await ok(w.rt, 'read_output', outputWindow);
+		return part.content?.includes('got hello') && part;
+	}, 'what the shell says');
+	assert.equal((await facts(w.rt, turn.sessionId, 'process.input'))[0].processId, processId);
+	assert.ok(read.content.includes('got hello'));
+	const call = await waitFor(async () => (await facts(w.rt, turn.sessionId, 'tool.started')).find((e) => e.payload.toolName === 'hold'), 'the call of the client');
+	assert.deepEqual(await facts(w.rt, turn.sessionId, ...ENDS), [], 'it runs');
+	await ok(w.rt, 'report_tool_result', { toolCallId: call.toolCallId, output: 'go on' });
+	assert.equal((await ended(w.rt, turn.sessionId, turn.turnId)).type, 'turn.completed');
+	return { ...turn, processId };
+}
+
+const isActive = async ({ sessionId, processId }) => (await ok(w.rt, 'get_execution_environment', { sessionId })).activeProcesses.some((p) => p.processId === processId);
+
+test('PR-05 the end of a turn keeps its terminal or ends it, by the rule of the host, also when the daemon dies right after it', async () => {
+	const kept = await terminal();
+	assert.ok(await isActive(kept));
+	const { processId, sessionId } = kept;
+	const later = await submit(w.rt, 'hello', { sessionId });
+	await ended(w.rt, sessionId, later.turnId);
+	assert.ok(await isActive(kept), 'it has the same id in the turns that follow');
+	await ok(w.rt, 'terminate_process', { processId, reason: 'enough' });
+	assert.equal((await endOf(w.rt, kept)).payload.terminatedBy, 'user');
+
+	const left = await terminal();
+	await w.rt.kill9();
+	w.rt = await w.again({ config: configOf(workspace, { 'process.on_turn_end': 'terminate' }) });
+	assert.deepEqual((({ terminatedBy, reason }) => [terminatedBy, reason])((await endOf(w.rt, left)).payload), ['policy', 'its turn has ended (process.on_turn_end)']);
+	const ends = await terminal();
+	assert.equal((await endOf(w.rt, ends)).payload.terminatedBy, 'policy');
+	assert.equal(await isActive(ends), false);
+	await restart();
+});

@@ -42,21 +42,22 @@ static void keeper_skip(struct ar_keeper *k, uint64_t len)
 	k->tail.len = 0;
 }
 
-/* Nothing was left out: it is one piece again. Otherwise the tail is as long as it may be. */
-static void keeper_end(struct ar_keeper *k)
-{
-	if (k->written == k->head.len + k->tail.len) {
-		ar_buf_adds(&k->head, ar_buf_str(&k->tail));
-		k->tail.len = 0;
-	} else if (k->tail.len > k->tail_max) {
-		memmove(k->tail.p, k->tail.p + k->tail.len - k->tail_max, k->tail_max);
-		k->tail.len = k->tail_max;
-	}
-}
-
 static bool keeper_is_whole(const struct ar_keeper *k)
 {
 	return k->written == k->head.len + k->tail.len;
+}
+
+/* The tail is as long as it may be. If nothing was left out, it is one piece again. */
+static void keeper_end(struct ar_keeper *k)
+{
+	if (k->tail.len > k->tail_max) {
+		memmove(k->tail.p, k->tail.p + k->tail.len - k->tail_max, k->tail_max);
+		k->tail.len = k->tail_max;
+	}
+	if (keeper_is_whole(k)) {
+		ar_buf_adds(&k->head, ar_buf_str(&k->tail));
+		k->tail.len = 0;
+	}
 }
 
 static void keeper_fini(struct ar_keeper *k)

@@ -171,6 +171,31 @@ void ar_decide_end_process_of(struct ar_decision *d, const struct ar_invocation 
 		end_it(d, p, "parent_cancellation", reason);
 }
 
+/* By the rule of the host; it may have ended meanwhile. */
+static void end_with_turn(struct ar_decision *d, const struct ar_process_record *p)
+{
+	if (ar_process_is_running(p) && ar_str_absent(p->stop_reason))
+		end_it(d, p, "policy", AR_STR("its turn has ended (process.on_turn_end)"));
+}
+
+void ar_decide_end_processes(struct ar_decision *d, const struct ar_turn *turn)
+{
+	for (size_t i = 0; d->input->policy->ends_with_turn && i < d->session->processes.count; i++) {
+		const struct ar_process_record *p = d->session->processes.at[i];
+
+		if (ar_str_eq(p->turn, turn->id))
+			end_with_turn(d, p);
+	}
+}
+
+static bool has_turn_ended(const struct ar_session *s, const struct ar_process_record *p)
+{
+	struct ar_thread *t;
+	const struct ar_turn *turn = ar_session_turn(s, p->turn, &t);
+
+	return !turn || !ar_str_absent(turn->outcome);
+}
+
 void ar_decide_attach(struct ar_decision *d)
 {
 	for (size_t i = 0; i < d->session->processes.count; i++) {
@@ -181,5 +206,7 @@ void ar_decide_attach(struct ar_decision *d)
 		ar_decide_effect(d, AR_EFFECT_PROCESS_ATTACH)->process_attach = p;
 		if (!ar_str_absent(p->stop_reason))
 			end_it(d, p, "user", p->stop_reason);
+		else if (d->input->policy->ends_with_turn && has_turn_ended(d->session, p))
+			end_with_turn(d, p); /* the runtime stopped before it had */
 	}
 }

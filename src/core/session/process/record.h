@@ -29,6 +29,9 @@ void ar_decide_terminate(struct ar_decision *d, const struct ar_process_record *
 /* Its call ends, or is to end: so does the process, when it runs. */
 void ar_decide_end_process_of(struct ar_decision *d, const struct ar_invocation *call, struct ar_str reason);
 
+/* The turn has ended: what it leaves running ends with it, if the host says so. */
+void ar_decide_end_processes(struct ar_decision *d, const struct ar_turn *turn);
+
 /* ---- boundary_words.c ---- */
 struct ar_texts ar_process_roots(struct ar_decision *d,
 				 struct ar_str json); /* folders, as a host tells them */

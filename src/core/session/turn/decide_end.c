@@ -5,6 +5,7 @@
 #include "context/context.h"
 #include "limits/budget.h"
 #include "hook/hooks.h"
+#include "process/record.h"
 #include "report/report.h"
 #include "subagent/subagents.h"
 #include "task/task.h"
@@ -36,6 +37,7 @@ void ar_decide_complete(struct ar_decision *d, struct ar_turn *turn, struct ar_s
 			.output_ref = output_ref,
 			.attempts = AR_OPT_INT(turn->task->attempts),
 		});
+	ar_decide_end_processes(d, turn);
 	ar_task_turn_ended(d, turn, &(struct ar_ending){ .output_ref = output_ref });
 	ar_turn_report(d, turn);
 	ar_subagent_turn_ended(d, turn, &(struct ar_ending){ .output_ref = output_ref });
@@ -96,6 +98,7 @@ static void end_facts(struct ar_decision *d, const struct ar_turn *turn, const s
 			     .partial_output_refs = { &end->output_ref, !ar_str_absent(end->output_ref) },
 			     .output_ref = end->output_ref,
 			     .attempts = AR_OPT_INT(turn->task->attempts) });
+	ar_decide_end_processes(d, turn);
 	ar_task_turn_ended(d, turn, end);
 	ar_turn_report(d, turn);
 	ar_subagent_turn_ended(d, turn, end);
