@@ -81,6 +81,12 @@ for (const every of [200, 1]) {
 		const fact = now.find((f) => f.type === 'snapshot.repaired').event;
 		assert.deepEqual([fact.sequence, fact.payload.fromSequence, fact.payload.toSequence], [lost, lost, head]);
 		assert.match(fact.payload.reason, /the loss was accepted/);
+		const fatal = now.find((f) => f.type === 'runtime.error').event;
+		assert.deepEqual([fatal.sequence, fatal.payload.code, fatal.payload.fatal, fatal.payload.component], [lost + 1, 'storage_corrupt', true, 'store']);
+		assert.equal(fatal.payload.message, `facts ${lost} to ${head} of this session were stored and are lost`);
+		assert.match(fatal.payload.recoveryAdvice, /backup/);
+		const { threads: [{ incidents }] } = await ok(rt, 'get_session', { sessionId });
+		assert.ok(incidents.some((i) => i.message === fatal.payload.message), JSON.stringify(incidents));
 		const { turnId } = await submit(rt, 'and on', { sessionId });
 		const follower = await follow(rt, sessionId);
 		await follower.ended(turnId);

@@ -539,6 +539,7 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_PERMISSION_RESOLVED] = ar_apply_permission_resolved,
 	[AR_EV_POLICY_CHANGED] = ar_apply_policy_changed,
 	[AR_EV_RUNTIME_WARNING] = ar_apply_runtime_warning,
+	[AR_EV_RUNTIME_ERROR] = ar_apply_runtime_error,
 	[AR_EV_PROCESS_STARTED] = ar_apply_process_started,
 	[AR_EV_PROCESS_INPUT] = ar_apply_process_input,
 	[AR_EV_PROCESS_COMPLETED] = ar_apply_process_completed,

@@ -68,3 +68,20 @@ enum ar_status ar_apply_rolled_back(struct ar_session *s, const struct ar_event 
 	t->sent = (int64_t)t->context.count;
 	return AR_OK;
 }
+
+/* It is about the session: each of its threads shows it. */
+enum ar_status ar_apply_runtime_error(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_runtime_error *p = PAYLOAD(e, runtime_error);
+
+	(void)err;
+	for (size_t i = 0; i < s->threads.count; i++) {
+		struct ar_thread *t = s->threads.at[i];
+
+		if (!t->pack)
+			ar_apply_incident(s, e, t,
+					  &(struct ar_shape_failure){ .category = p->code,
+								      .message = p->message });
+	}
+	return AR_OK;
+}

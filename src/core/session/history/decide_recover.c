@@ -424,6 +424,24 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 	return AR_OK;
 }
 
+/* Facts are gone for good: no reader may take the session for whole. */
+static void say_lost(struct ar_decision *d, const struct ar_repair *r)
+{
+	ar_decide_emit(d, AR_EV_RUNTIME_ERROR, &(struct ar_ids){ 0 },
+		       &(struct ar_ev_runtime_error){
+			       .code = AR_STR("storage_corrupt"),
+			       .message =
+				       ar_arena_fmt(d->arena,
+						    "facts %llu to %llu of this session were stored and "
+						    "are lost",
+						    (unsigned long long)r->from, (unsigned long long)r->to),
+			       .fatal = true,
+			       .component = AR_STR("store"),
+			       .recovery_advice =
+				       AR_STR("find out what the lost facts were from a backup or a "
+					      "pack; what they began may have happened") });
+}
+
 /* What was stored beside the log was not what it says, and is written again. The state is the fold of the
  * log, so nothing in it changes. */
 enum ar_status ar_decide_repair(struct ar_decision *d, struct ar_error *err)
@@ -443,5 +461,7 @@ enum ar_status ar_decide_repair(struct ar_decision *d, struct ar_error *err)
 			.to_sequence = (int64_t)r->to,
 			.repaired_fields = r->fields,
 			.unavailable = r->unavailable });
+	if (r->is_loss)
+		say_lost(d, r);
 	return AR_OK;
 }
