@@ -10,7 +10,7 @@ import { bin, newFolder, ok, submit, waitFor, world } from '../lib/runtime.mjs';
 
 // OPEN-06: what the snapshot schema has for each fine word
 const COARSE = { preparing: 'running', running: 'running', streaming: 'running', retrying: 'running', interrupting: 'running', waiting_input: 'blocked', waiting_permission: 'blocked',
-	waiting_resource: 'blocked', lost: 'stale' };
+	waiting_resource: 'blocked', lost: 'stale', timed_out: 'failed', paused: 'idle' };
 let w, folder;
 
 const run = (command, input) => ok(w.rt, command, input);
@@ -63,7 +63,7 @@ test('ST-09 streaming ends with the answer, and is read anew by everybody who as
 	assert.equal((await thread(turn)).statusDetail, undefined);
 });
 
-test('OPEN-06 retrying, waiting_permission and waiting_input: each exact beside its coarse word', async () => {
+test('OPEN-06 retrying and waiting_permission: each exact beside its coarse word', async () => {
 	const failed = await submit(w.rt, '[[http 500]]');
 	await says(failed, 'retrying');
 	await stop(failed);
@@ -74,6 +74,30 @@ test('OPEN-06 retrying, waiting_permission and waiting_input: each exact beside 
 	await says(asked, 'running');
 	await serve(w.rt, asked.sessionId, asked.turnId);
 	assert.equal((await thread(asked)).statusDetail, undefined);
+});
+
+test('OPEN-06 timed_out and paused: each exact beside its coarse word, also after a kill -9, and gone with its cause', async () => {
+	const { sessionId } = await run('create_session', {});
+	const { taskId } = await run('create_task', { sessionId, objective: '[[hang]]' });
+	await run('start_task', { taskId, worker: { kind: 'agent' } });
+	const [halted] = await seen(w.rt, sessionId, 'model.requested');
+	await run('interrupt_turn', { sessionId, turnId: halted.turnId, reason: 'lunch' });
+	await waitFor(async () => (await run('get_task', { taskId })).status === 'paused', 'paused');
+	const late = await submit(w.rt, '[[hang]]', { sessionId, createPolicy: { thread: 'new' }, options: { budget: { ms: 200 } } });
+	await ended(w.rt, sessionId, late.turnId);
+	for (let i = 0; i < 2; i++) {
+		await says({ sessionId, threadId: halted.threadId }, 'paused');
+		await says(late, 'timed_out');
+		if (i > 0) break;
+		await w.rt.kill9();
+		w.rt = await w.again();
+	}
+	await run('cancel_task', { taskId, reason: 'enough' });
+	await ended(w.rt, sessionId, (await submit(w.rt, 'hello', { sessionId, threadId: late.threadId })).turnId);
+	for (const threadId of [halted.threadId, late.threadId]) {
+		const { status, statusDetail } = await thread({ sessionId, threadId });
+		assert.deepEqual([status, statusDetail], ['idle', undefined]);
+	}
 });
 
 test('OPEN-06 lost: the thread is stale until it is resumed', async () => {

@@ -28,7 +28,7 @@ async function asked() {
 
 const bytes = async (ref) => (await ok(w.rt, 'read_output', { outputRef: ref })).content;
 
-test('ST-05 HL-05 a form waits for its answer, which has to fit, and the tool goes on with it', async () => {
+test('ST-05 OPEN-06 HL-05 a form waits for its answer, which has to fit, and the tool goes on with it', async () => {
 	const { sessionId, taskId, action } = await asked();
 	assert.deepEqual([action.actionType, action.title, action.toolName, action.decisions], ['structured_input', 'name?', 'm_ask', ['accept', 'decline', 'cancel']]);
 	assert.equal(action.schema.properties.name.type, 'string');

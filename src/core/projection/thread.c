@@ -184,9 +184,24 @@ void ar_projection_queue(const struct ar_thread *t, struct ar_jw *w)
 	ar_jw_close(w);
 }
 
+/* A task whose newest run was a turn of the thread is halted on purpose, and goes on there. */
+static bool has_paused_task(const struct ar_session *s, const struct ar_thread *t)
+{
+	for (size_t i = 0; i < s->declared.count; i++) {
+		const struct ar_task *task = s->declared.at[i];
+		const struct ar_run *run = task->status == AR_TASK_PAUSED ? ar_task_run(task) : NULL;
+		struct ar_thread *where = NULL;
+
+		if (run && ar_session_turn(s, run->turn, &where) && where == t)
+			return true;
+	}
+	return false;
+}
+
 /* The word of the fact that moved the thread, until the model is asked or a tool runs: then nothing is
  * prepared or awaited any more. */
-static struct ar_str detail_of(const struct ar_thread *t, const struct ar_shown *among)
+static struct ar_str detail_of(const struct ar_session *s, const struct ar_thread *t,
+			       const struct ar_shown *among)
 {
 	const struct ar_turn *active = ar_thread_active(t);
 	bool is_early = ar_str_is(t->detail, "preparing") || ar_str_is(t->detail, "retrying");
@@ -194,6 +209,8 @@ static struct ar_str detail_of(const struct ar_thread *t, const struct ar_shown 
 
 	for (size_t i = 0; active && i < active->calls.count; i++)
 		is_at_work |= ((const struct ar_invocation *)active->calls.at[i])->stage == AR_CALL_RUNNING;
+	if (t->status == AR_THREAD_STATUS_IDLE && has_paused_task(s, t))
+		return AR_STR("paused");
 	if (!is_early || !is_at_work)
 		return t->detail;
 	return ar_texts_have(among->streaming, t->id) ? AR_STR("streaming") : AR_STR("running");
@@ -207,7 +224,7 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_jw_open(w);
 	ar_jw_mstr(w, "threadId", t->id);
 	ar_jw_mstr(w, "status", ar_str_from(ar_enum_name(&ar_thread_status_desc, (int)t->status)));
-	ar_jw_mstr(w, "statusDetail", detail_of(t, among));
+	ar_jw_mstr(w, "statusDetail", detail_of(s, t, among));
 	ar_jw_mstr(w, "statusReason", t->reason);
 	ar_jw_mstr(w, "activeTurnId", t->active_turn);
 	ar_jw_mstr(w, "parentThreadId", t->parent_thread);

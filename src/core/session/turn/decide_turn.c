@@ -162,7 +162,10 @@ void ar_decide_next(struct ar_decision *d, struct ar_thread *t)
 	if (d->fault != AR_OK)
 		return; /* the queue would never get shorter */
 	if (rest.count == 0) {
-		ar_decide_status(d, t, AR_THREAD_STATUS_IDLE, "turn_ended", NULL, NULL);
+		bool is_late = ar_str_is(t->last_outcome, "timed_out");
+
+		ar_decide_status(d, t, is_late ? AR_THREAD_STATUS_FAILED : AR_THREAD_STATUS_IDLE,
+				 "turn_ended", is_late ? "timed_out" : NULL, NULL);
 		return;
 	}
 	next = rest.at[0];
