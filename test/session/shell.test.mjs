@@ -136,7 +136,7 @@ test('agentctl rename and archive', async () => {
 	assert.equal((await ctl('archive', sessionId.slice(-8))).code, 0);
 	assert.doesNotMatch((await ctl('sessions')).out, /a new name/);
 	assert.match((await ctl('sessions', '--archived')).out, /a new name/);
-	assert.equal((await ctl('archive', sessionId)).out, `${sessionId}  was so already\n`);
+	assert.equal((await ctl('archive', sessionId)).out, `${sessionId}  not changed\n`);
 	assert.equal((await ctl('archive', '--undo', sessionId.slice(-8))).code, 0);
 	assert.match((await ctl('sessions')).out, /a new name/);
 	assert.equal((await ctl('rename', sessionId)).code, 2);

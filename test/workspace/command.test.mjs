@@ -121,7 +121,7 @@ test('a name that holds escapes is shown, not obeyed', async () => {
 
 test('wrong words are told, and only run starts a daemon', async () => {
 	for (const words of [[], ['remove'], ['list', 'x'], ['rename'], ['show', 'a', 'b'], ['rename', 'a', 'b', 'c']]) assert.equal((await workspace(...words)).code, 2, words.join(' '));
-	await place.ctl('stop');
+	assert.match((await place.ctl('stop')).out, /^stopped agentd/);
 	assert.equal((await workspace('list')).code, 3);
 });
 

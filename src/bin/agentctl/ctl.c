@@ -73,6 +73,14 @@ const char *ar_ctl_strdup(struct ar_ctl *c, struct ar_str s)
 	return ar_arena_str(&c->arena, s).p;
 }
 
+void ar_ctl_swap_arena(struct ar_ctl *c, struct ar_arena *other)
+{
+	struct ar_arena kept = c->arena;
+
+	c->arena = *other;
+	*other = kept;
+}
+
 struct ar_str ar_ctl_take_buf(struct ar_ctl *c, struct ar_buf *text)
 {
 	struct ar_str kept = ar_arena_str(&c->arena, ar_buf_str(text));

@@ -95,6 +95,9 @@ void ar_ctl_hold_interrupts(struct ar_ctl *c);
 /* NUL-terminated, for as long as the invocation. */
 const char *ar_ctl_strdup(struct ar_ctl *c, struct ar_str s);
 
+/* What is allocated for the invocation comes from `other` until the same call gives it back. */
+void ar_ctl_swap_arena(struct ar_ctl *c, struct ar_arena *other);
+
 /* What was written into `text`, kept likewise; the buffer is freed. */
 struct ar_str ar_ctl_take_buf(struct ar_ctl *c, struct ar_buf *text);
 

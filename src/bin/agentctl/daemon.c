@@ -29,6 +29,8 @@
 #define RETURN_POLL_MS 100
 #define LOG_TAIL ((off_t)2048) /* bytes of the log that are shown when the start fails */
 
+#define LOOKS 4 /* at the table of locks */
+
 #define WORKSPACES_DIR "AGENTD_WORKSPACES_DIR"
 #define PERMISSION_MODE "AGENTD_PERMISSION_MODE"
 
@@ -50,7 +52,7 @@ bool ar_daemon_answers(struct ar_ctl *c)
 /* ---- who has the store ---- */
 
 /* The process of the table's line for this inode; 0 when there is none. */
-static pid_t holder_of(ino_t inode)
+static pid_t find_holder(ino_t inode)
 {
 	FILE *table = fopen("/proc/locks", "re");
 	char line[256];
@@ -66,6 +68,17 @@ static pid_t holder_of(ino_t inode)
 	if (table)
 		fclose(table);
 	return (pid_t)found;
+}
+
+/* The kernel gives the table by the page: while locks of others come and go between two pages, a line can be
+ * missed. So that there is none is believed after several looks. */
+static pid_t holder_of(ino_t inode)
+{
+	pid_t found = 0;
+
+	for (int i = 0; i < LOOKS && !found; i++)
+		found = find_holder(inode);
+	return found;
 }
 
 pid_t ar_daemon_holder(const char *data_dir)

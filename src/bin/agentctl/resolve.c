@@ -192,3 +192,17 @@ enum ar_exit ar_resolve_read_all(struct ar_ctl *c, const char *word, struct ar_a
 {
 	return read_session(c, word, true, ret);
 }
+
+struct ar_str ar_resolve_output_body(struct ar_ctl *c, struct ar_str ref, size_t offset, size_t length)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "outputRef", ref);
+	if (offset)
+		ar_jw_mint(&w, "offset", (int64_t)offset);
+	ar_jw_mint(&w, "length", (int64_t)length);
+	ar_jw_close(&w);
+	return ar_ctl_take_buf(c, &body);
+}

@@ -21,6 +21,9 @@ AR_MUST_USE enum ar_exit ar_resolve_read(struct ar_ctl *c, const char *word, str
 AR_MUST_USE enum ar_exit ar_resolve_read_all(struct ar_ctl *c, const char *word, struct ar_api_reply *ret);
 struct ar_str ar_resolve_body_all(struct ar_ctl *c, struct ar_str session);
 
+/* The request of read_output: `length` bytes of a content from `offset` on; kept likewise. */
+struct ar_str ar_resolve_output_body(struct ar_ctl *c, struct ar_str ref, size_t offset, size_t length);
+
 /* A JSON text of one member: {"name":"value"}, kept for the invocation. */
 struct ar_str ar_resolve_body(struct ar_ctl *c, const char *name, struct ar_str value);
 

@@ -1,6 +1,7 @@
 /* See respond.h. One thread. */
 #include "respond.h"
 #include "hash.h"
+#include "resolve.h"
 
 #include <stdlib.h>
 
@@ -61,18 +62,12 @@ static void add_actor(struct ar_jw *w)
 enum ar_exit ar_respond_read(struct ar_ctl *c, struct ar_str action, struct ar_str ref,
 			     struct ar_respond_whole *ret)
 {
-	struct ar_buf body = { 0 };
-	struct ar_jw w = ar_jw(&body);
 	struct ar_api_reply reply;
 	struct ar_hash h;
 	char hex[AR_HASH_HEX];
 	enum ar_exit exit;
 
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "outputRef", ref);
-	ar_jw_mint(&w, "length", WHOLE_MAX);
-	ar_jw_close(&w);
-	exit = ar_api_call(c, "read_output", ar_ctl_take_buf(c, &body), &reply);
+	exit = ar_api_call(c, "read_output", ar_resolve_output_body(c, ref, 0, WHOLE_MAX), &reply);
 	if (exit == AR_EXIT_OK && (!ar_str_is(ar_api_str(reply.doc, "encoding"), "utf-8") ||
 				   ar_api_int(reply.doc, "sizeBytes") > WHOLE_MAX))
 		exit = ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR("agentctl deny"),

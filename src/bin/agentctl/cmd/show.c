@@ -89,17 +89,12 @@ static void print_indented(struct ar_ctl *c, const char *indent, struct ar_str t
 
 static void print_answer(struct ar_ctl *c, struct ar_str ref)
 {
-	struct ar_buf text = { 0 };
-	struct ar_jw w = ar_jw(&text);
 	struct ar_api_reply reply;
 
 	if (ar_str_absent(ref))
 		return;
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "outputRef", ref);
-	ar_jw_mint(&w, "length", ANSWER_MAX);
-	ar_jw_close(&w);
-	if (ar_api_call(c, "read_output", ar_ctl_take_buf(c, &text), &reply) == AR_EXIT_OK) {
+	if (ar_api_call(c, "read_output", ar_resolve_output_body(c, ref, 0, ANSWER_MAX), &reply) ==
+	    AR_EXIT_OK) {
 		print_indented(c, "      ", ar_api_str(reply.doc, "content"));
 		if (ar_api_int(reply.doc, "sizeBytes") > ANSWER_MAX)
 			ar_out_printf(&c->out, "      ... %lld bytes in all\n",

@@ -6,9 +6,10 @@
 #include "checkpoint/checkpoint.h"
 #include "files_program.h"
 #include "follow.h"
+#include "resolve.h"
 
 #define CALLS_MAX 10000
-#define PART ((int64_t)4 << 20)
+#define PART ((size_t)4 << 20)
 #define CHANGES_MAX ((size_t)48 << 20)
 
 enum { OPT_SESSION, OPT_WORKSPACE, OPT_TOOLS };
@@ -61,24 +62,12 @@ static enum ar_exit read_facts(struct undo *u, struct ar_str session)
 	return exit;
 }
 
-static struct ar_str part_body(struct undo *u, struct ar_str ref, size_t offset)
-{
-	struct ar_buf text = { 0 };
-	struct ar_jw w = ar_jw(&text);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "outputRef", ref);
-	ar_jw_mint(&w, "offset", (int64_t)offset);
-	ar_jw_mint(&w, "length", PART);
-	ar_jw_close(&w);
-	return ar_ctl_take_buf(u->ctl, &text);
-}
-
 /* The next part of a content; *ret_is_last when nothing is behind it. */
 static enum ar_exit read_part(struct undo *u, struct ar_str ref, struct ar_buf *to, bool *ret_is_last)
 {
 	struct ar_api_reply reply;
-	enum ar_exit exit = ar_api_call(u->ctl, "read_output", part_body(u, ref, to->len), &reply);
+	enum ar_exit exit = ar_api_call(u->ctl, "read_output",
+					ar_resolve_output_body(u->ctl, ref, to->len, PART), &reply);
 	struct ar_str bytes = ar_api_str(reply.doc, "content");
 
 	if (exit == AR_EXIT_OK && ar_str_is(ar_api_str(reply.doc, "encoding"), "base64") &&

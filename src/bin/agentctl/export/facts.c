@@ -2,6 +2,7 @@
  * fact that is at hand, so that the length of a session does not matter. One thread. */
 #include "base64.h"
 #include "export/export.h"
+#include "resolve.h"
 
 #include <stdlib.h>
 
@@ -13,18 +14,6 @@ struct reading {
 };
 
 /* ---- stored texts ---- */
-
-static struct ar_str request_body(struct ar_ctl *c, struct ar_str ref, size_t max)
-{
-	struct ar_buf body = { 0 };
-	struct ar_jw w = ar_jw(&body);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "outputRef", ref);
-	ar_jw_mint(&w, "length", (int64_t)max);
-	ar_jw_close(&w);
-	return ar_ctl_take_buf(c, &body);
-}
 
 /* A window may end inside a character; then the daemon sends it as bytes. */
 static const char *take_content(struct ar_ctl *c, struct ar_json doc, struct ar_stored *ret)
@@ -50,7 +39,8 @@ static const char *read_stored(struct ar_ctl *c, struct ar_str ref, size_t max, 
 {
 	struct ar_api_reply reply;
 	struct ar_error err = { 0 };
-	enum ar_status st = ar_api_try(c, "read_output", request_body(c, ref, max), &reply, &err);
+	enum ar_status st =
+		ar_api_try(c, "read_output", ar_resolve_output_body(c, ref, 0, max), &reply, &err);
 	const char *why = "unavailable";
 
 	if (st == AR_OK && reply.http.status == 200)
@@ -64,13 +54,13 @@ static const char *read_stored(struct ar_ctl *c, struct ar_str ref, size_t max, 
 /* Memory of the invocation is not for each of a million texts. */
 bool ar_stored_read(struct ar_ctl *c, struct ar_str ref, size_t max, struct ar_stored *ret)
 {
-	struct ar_arena kept = c->arena;
+	struct ar_arena own = { 0 };
 
 	*ret = (struct ar_stored){ 0 };
-	c->arena = (struct ar_arena){ 0 };
+	ar_ctl_swap_arena(c, &own);
 	ret->why = read_stored(c, ref, max, ret);
-	ar_arena_fini(&c->arena);
-	c->arena = kept;
+	ar_ctl_swap_arena(c, &own);
+	ar_arena_fini(&own);
 	return !ret->why;
 }
 

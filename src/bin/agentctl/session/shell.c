@@ -5,48 +5,47 @@ static void print_result(struct ar_ctl *c, const struct ar_api_reply *r)
 {
 	ar_out_line(&c->out, ar_api_str(r->doc, "sessionId"));
 	ar_out_printf(&c->out, "  %s\n",
-		      ar_str_is(ar_api_str(r->doc, "result"), "updated") ? "updated" : "was so already");
+		      ar_str_is(ar_api_str(r->doc, "result"), "updated") ? "updated" : "not changed");
 }
 
-static struct ar_jw begin(struct ar_buf *body, struct ar_str session)
+/* update_session of the session that the first word means; `add` writes the member that changes. */
+static enum ar_exit update_session(struct ar_ctl *c, const struct ar_ctl_args *a,
+				   void (*add)(struct ar_jw *w, const struct ar_ctl_args *a))
 {
-	struct ar_jw w = ar_jw(body);
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	struct ar_str session;
+	enum ar_exit exit = ar_resolve_session(c, a->words[0], &session);
 
+	if (exit != AR_EXIT_OK)
+		return exit;
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "sessionId", session);
-	return w;
+	add(&w, a);
+	ar_jw_close(&w);
+	return ar_api_show(c, "update_session", &body, print_result);
+}
+
+static void add_title(struct ar_jw *w, const struct ar_ctl_args *a)
+{
+	ar_jw_mstr(w, "title", ar_str_from(a->words[1]));
 }
 
 static enum ar_exit rename_session(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
-	struct ar_buf body = { 0 };
-	struct ar_str session;
-	enum ar_exit exit = ar_resolve_session(c, a->words[0], &session);
-	struct ar_jw w;
-
-	if (exit != AR_EXIT_OK)
-		return exit;
-	w = begin(&body, session);
-	ar_jw_mstr(&w, "title", ar_str_from(a->words[1]));
-	ar_jw_close(&w);
-	return ar_api_show(c, "update_session", &body, print_result);
+	return update_session(c, a, add_title);
 }
 
 enum { ARCHIVE_UNDO };
 
+static void add_archived(struct ar_jw *w, const struct ar_ctl_args *a)
+{
+	ar_jw_mbool(w, "archived", !a->values[ARCHIVE_UNDO]);
+}
+
 static enum ar_exit archive(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
-	struct ar_buf body = { 0 };
-	struct ar_str session;
-	enum ar_exit exit = ar_resolve_session(c, a->words[0], &session);
-	struct ar_jw w;
-
-	if (exit != AR_EXIT_OK)
-		return exit;
-	w = begin(&body, session);
-	ar_jw_mbool(&w, "archived", !a->values[ARCHIVE_UNDO]);
-	ar_jw_close(&w);
-	return ar_api_show(c, "update_session", &body, print_result);
+	return update_session(c, a, add_archived);
 }
 
 const struct ar_ctl_command ar_cmd_rename = {

@@ -1,7 +1,7 @@
 /* See term.h: events as cards. Reads are gathered into one line; a command has its exit, time, profile
  * and first lines; an edit its difference; a failure the sentence that the model reads. */
-#include "term/term.h"
 #include "resolve.h"
+#include "term/term.h"
 
 #include <string.h>
 
@@ -18,18 +18,6 @@ static void set(struct ar_buf *b, struct ar_str value)
 
 /* ---- stored content ---- */
 
-static struct ar_str content_body(struct ar_ctl *c, struct ar_str ref)
-{
-	struct ar_buf text = { 0 };
-	struct ar_jw w = ar_jw(&text);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "outputRef", ref);
-	ar_jw_mint(&w, "length", CONTENT_MAX);
-	ar_jw_close(&w);
-	return ar_ctl_take_buf(c, &text);
-}
-
 bool ar_term_content(struct ar_term *t, struct ar_str ref, struct ar_buf *to)
 {
 	struct ar_ctl *c = t->chat->ctl;
@@ -38,7 +26,8 @@ bool ar_term_content(struct ar_term *t, struct ar_str ref, struct ar_buf *to)
 
 	if (ar_str_absent(ref))
 		return false;
-	if (ar_api_try(c, "read_output", content_body(c, ref), &reply, NULL) == AR_OK &&
+	if (ar_api_try(c, "read_output", ar_resolve_output_body(c, ref, 0, CONTENT_MAX), &reply, NULL) ==
+		    AR_OK &&
 	    ar_str_is(ar_api_str(reply.doc, "encoding"), "utf-8")) {
 		ar_buf_adds(to, ar_api_str(reply.doc, "content"));
 		is_there = true;
