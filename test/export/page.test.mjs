@@ -84,6 +84,7 @@ test('Markdown: text of others stays inside its fence, also when it has fences',
 	assert.ok(text.includes('# Injected') && !rest.includes('Injected') && !rest.includes('y.png'), rest);
 	assert.ok(rest.startsWith('# \\[x\\]\\(http\\://127.0.0.1\\:9/\\) \\<b\\>\n'), rest);
 	const whole = await must(w, 'export', rich.sessionId, '--format', 'markdown'), plain = outside(whole);
+	assert.equal(await must(w, 'transcript', rich.sessionId), whole);
 	assert.ok(whole.includes(SHOWN) && !/(?<!\\)</.test(plain) && !hasControls(whole), plain);
 	for (const words of ['## Turn 1', '#### Call shell: ok', 'Call shell: denied', 'decision deny', '# Thread 2', 'Summary that replaces', '9 turns, 1 failed']) assert.ok(plain.includes(words), words);
 });

@@ -16,17 +16,17 @@
 #include <unistd.h>
 
 static const struct ar_ctl_command *const commands[] = {
-	&ar_cmd_run,	     &ar_cmd_chat,    &ar_cmd_sessions,	 &ar_cmd_show,	  &ar_cmd_rename,
-	&ar_cmd_archive,     &ar_cmd_tail,    &ar_cmd_events,	 &ar_cmd_submit,  &ar_cmd_steer,
-	&ar_cmd_interrupt,   &ar_cmd_queue,   &ar_cmd_resume,	 &ar_cmd_fork,	  &ar_cmd_rollback,
-	&ar_cmd_undo,	     &ar_cmd_diff,    &ar_cmd_workspace, &ar_cmd_worker,  &ar_cmd_task,
-	&ar_cmd_agent,	     &ar_cmd_job,     &ar_cmd_schedule,	 &ar_cmd_webhook, &ar_cmd_inbox,
-	&ar_cmd_approve,     &ar_cmd_deny,    &ar_cmd_answer,	 &ar_cmd_explain, &ar_cmd_ps,
-	&ar_cmd_logs,	     &ar_cmd_attach,  &ar_cmd_kill,	 &ar_cmd_sandbox, &ar_cmd_call,
-	&ar_cmd_export,	     &ar_cmd_review,  &ar_cmd_replay,	 &ar_cmd_verify,  &ar_cmd_pack,
-	&ar_cmd_verify_pack, &ar_cmd_doctor,  &ar_cmd_config,	 &ar_cmd_top,	  &ar_cmd_node,
-	&ar_cmd_token,	     &ar_cmd_quota,   &ar_cmd_audit,	 &ar_cmd_stop,	  &ar_cmd_setup,
-	&ar_cmd_demo,	     &ar_cmd_version,
+	&ar_cmd_run,	   &ar_cmd_chat,	&ar_cmd_sessions,   &ar_cmd_show,    &ar_cmd_rename,
+	&ar_cmd_archive,   &ar_cmd_tail,	&ar_cmd_events,	    &ar_cmd_submit,  &ar_cmd_steer,
+	&ar_cmd_interrupt, &ar_cmd_queue,	&ar_cmd_resume,	    &ar_cmd_fork,    &ar_cmd_rollback,
+	&ar_cmd_undo,	   &ar_cmd_diff,	&ar_cmd_workspace,  &ar_cmd_worker,  &ar_cmd_task,
+	&ar_cmd_agent,	   &ar_cmd_job,		&ar_cmd_schedule,   &ar_cmd_webhook, &ar_cmd_inbox,
+	&ar_cmd_approve,   &ar_cmd_deny,	&ar_cmd_answer,	    &ar_cmd_explain, &ar_cmd_ps,
+	&ar_cmd_logs,	   &ar_cmd_attach,	&ar_cmd_kill,	    &ar_cmd_sandbox, &ar_cmd_call,
+	&ar_cmd_export,	   &ar_cmd_review,	&ar_cmd_transcript, &ar_cmd_replay,  &ar_cmd_verify,
+	&ar_cmd_pack,	   &ar_cmd_verify_pack, &ar_cmd_doctor,	    &ar_cmd_config,  &ar_cmd_top,
+	&ar_cmd_node,	   &ar_cmd_token,	&ar_cmd_quota,	    &ar_cmd_audit,   &ar_cmd_stop,
+	&ar_cmd_setup,	   &ar_cmd_demo,	&ar_cmd_version,
 };
 
 static const char *name_at(const void *table AR_UNUSED, size_t i)

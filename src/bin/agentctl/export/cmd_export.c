@@ -49,6 +49,11 @@ static enum ar_exit run_review(struct ar_ctl *c, const struct ar_ctl_args *a)
 	return write_session(c, a->words[0], "html", NULL);
 }
 
+static enum ar_exit run_transcript(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	return write_session(c, a->words[0], "markdown", NULL);
+}
+
 const struct ar_ctl_command ar_cmd_export = {
 	.name = "export",
 	.synopsis = "SESSION",
@@ -57,7 +62,8 @@ const struct ar_ctl_command ar_cmd_export = {
 		"  atif      a trajectory, ATIF 1.7: messages, calls and results as steps, child agents "
 		"inside\n"
 		"  swebench  one line of JSON: instance, model, and the patch of all that was changed\n"
-		"  markdown  all turns with their calls, results and questions, as text\n"
+		"  markdown  all turns with their calls, results and questions, as text (agentctl "
+		"transcript)\n"
 		"  html      the same as one page to read and print, which loads nothing (agentctl review)\n"
 		"  replay    a case that `agentctl replay` runs again: inputs, answers of the model, facts\n"
 		"Texts over 1 MiB are cut and say so, with the ref of the whole. Secrets that the log "
@@ -88,4 +94,18 @@ const struct ar_ctl_command ar_cmd_review = {
 	.min = 1,
 	.max = 1,
 	.run = run_review,
+};
+
+const struct ar_ctl_command ar_cmd_transcript = {
+	.name = "transcript",
+	.synopsis = "SESSION",
+	.summary = "write a session as text to read",
+	.text = "Writes Markdown to standard output: all turns with their messages, calls, results and "
+		"questions, as\n"
+		"agentctl export --format markdown does.",
+	.examples = "agentctl transcript last | less\n"
+		    "agentctl transcript last > session.md",
+	.min = 1,
+	.max = 1,
+	.run = run_transcript,
 };
