@@ -35,7 +35,8 @@ static struct ar_str body_of(struct ar_ctl *c, const struct ar_submit *what)
 		ar_jw_close(&w);
 	}
 	ar_jw_mstr(&w, "threadId", what->thread);
-	ar_jw_mstr(&w, "text", what->text);
+	ar_jw_mraw(&w, "input", what->input);
+	ar_jw_mstr(&w, "text", ar_str_absent(what->input) ? what->text : AR_STR_NONE);
 	add_options(&w, what);
 	ar_jw_mstr(&w, "busyPolicy", AR_STR("queue"));
 	ar_jw_mstr(&w, "source", AR_STR("agentctl"));

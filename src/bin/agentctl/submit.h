@@ -10,6 +10,7 @@ struct ar_submit {
 	struct ar_str workspace; /* of a new session, by its id; absent: the server's own folder */
 	struct ar_str isolation; /* of a new session in a workspace; absent: as the workspace says */
 	struct ar_str text;
+	struct ar_str input; /* parts as a JSON array, instead of the text; absent: the text is all */
 	struct ar_str model, mode, sandbox; /* options of the turn; absent: the daemon's */
 };
 

@@ -3,6 +3,7 @@
 #include "chat/chat.h"
 #include "clock.h"
 #include "daemon.h"
+#include "image/image.h"
 #include "resolve.h"
 #include "submit.h"
 #include "term/term.h"
@@ -47,6 +48,26 @@ static void note_receipt(struct ar_chat *t, struct ar_json receipt, struct ar_st
 	t->is_interrupted = false;
 }
 
+/* Names of files in lines of a pipe are text: nobody has typed them. */
+static enum ar_exit send_turn(struct ar_chat *t, struct ar_submit *what, struct ar_api_reply *ret)
+{
+	struct ar_images images = { 0 };
+	enum ar_exit exit = AR_EXIT_OK;
+
+	*ret = (struct ar_api_reply){ 0 };
+	if (!ar_str_is_utf8(what->text))
+		return ar_ctl_complain(t->ctl, AR_EXIT_FAILED, AR_STR("convert it, for example with iconv"),
+				       "the line is not UTF-8");
+	if (t->is_interactive)
+		exit = ar_images_read(t->ctl, what->text, &images);
+	what->input = images.input;
+	if (exit == AR_EXIT_OK)
+		exit = ar_submit_turn(t->ctl, what, ret);
+	if (exit == AR_EXIT_OK && !ar_str_absent(images.names))
+		ar_chat_printf(t, "  with %.*s", AR_STR_ARG(images.names));
+	return exit;
+}
+
 void ar_chat_submit(struct ar_chat *t, struct ar_str text)
 {
 	struct ar_submit what = { .session = t->session,
@@ -56,18 +77,17 @@ void ar_chat_submit(struct ar_chat *t, struct ar_str text)
 				  .text = text,
 				  .model = t->model,
 				  .mode = t->mode };
+	struct ar_arena own = { 0 }; /* images are large, and conversations are long */
 	struct ar_api_reply reply;
 	enum ar_exit exit;
 
-	if (!ar_str_is_utf8(text))
-		exit = ar_ctl_complain(t->ctl, AR_EXIT_FAILED, AR_STR("convert it, for example with iconv"),
-				       "the line is not UTF-8");
-	else {
-		exit = ar_submit_turn(t->ctl, &what, &reply);
-		if (exit == AR_EXIT_OK)
-			note_receipt(t, reply.doc, text);
-		ar_api_fini(&reply);
-	}
+	ar_ctl_swap_arena(t->ctl, &own);
+	exit = send_turn(t, &what, &reply);
+	ar_ctl_swap_arena(t->ctl, &own);
+	ar_arena_fini(&own);
+	if (exit == AR_EXIT_OK)
+		note_receipt(t, reply.doc, text);
+	ar_api_fini(&reply);
 	if (exit == AR_EXIT_INTERRUPTED)
 		ar_chat_printf(t, "the line was not sent");
 	if (exit != AR_EXIT_OK && !t->is_interactive)

@@ -1,6 +1,7 @@
 /* See chat.h: the commands about the thread that the conversation is in: its queue, shortening it, branching
  * off, taking back. */
 #include "chat/chat.h"
+#include "image/image.h"
 #include "resolve.h"
 #include "submit.h"
 
@@ -105,8 +106,15 @@ bool ar_chat_steer_text(struct ar_chat *t, struct ar_str text)
 	struct ar_buf body = { 0 };
 	struct ar_jw w = ar_jw(&body);
 	struct ar_api_reply reply;
+	struct ar_images images;
 	bool is_taken;
 
+	if (ar_images_read(t->ctl, text, &images) != AR_EXIT_OK)
+		return false;
+	if (!ar_str_absent(images.input)) {
+		ar_chat_printf(t, "an image begins a turn of its own: Enter sends it");
+		return false;
+	}
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "sessionId", t->session);
 	ar_jw_mstr(&w, "threadId", t->thread);

@@ -1,11 +1,13 @@
 /* See term.h: what the keys mean. A menu comes first, then a question, then the conversation, then the
  * editor. */
+#include "image/image.h"
 #include "term/term.h"
 
 #include <string.h>
 
 #define TWICE_USEC 1000000 /* two Esc within this take back */
 #define ECHO_LINES 12 /* of a text that was entered */
+#define DROP_MIN 8 /* bytes that came at once and may be a path */
 
 /* ---- modes ---- */
 
@@ -267,6 +269,20 @@ static bool own_key(struct ar_term *t, const struct ar_key *key)
 	}
 }
 
+/* The path of an image that came at once, as of a file that is dropped on the terminal. */
+static bool drop_image(struct ar_term *t, const struct ar_key *key)
+{
+	struct ar_buf name = { 0 };
+	bool is_image =
+		(key->kind == AR_KEY_PASTE || (key->kind == AR_KEY_TEXT && key->text.len >= DROP_MIN)) &&
+		ar_image_is_dropped(key->text, &name);
+
+	if (is_image)
+		ar_edit_insert(&t->edit, ar_buf_str(&name));
+	ar_buf_fini(&name);
+	return is_image;
+}
+
 static void on_key(struct ar_term *t, const struct ar_key *key)
 {
 	if (key->kind == AR_KEY_POSITION) {
@@ -278,7 +294,7 @@ static void on_key(struct ar_term *t, const struct ar_key *key)
 		return;
 	}
 	if (!rewind_key(t, key) && !ar_term_pick_key(t, key) && !ar_term_menu_key(t, key) &&
-	    !ar_term_ask_key(t, key) && !own_key(t, key))
+	    !ar_term_ask_key(t, key) && !own_key(t, key) && !drop_image(t, key))
 		(void)ar_edit_key(&t->edit, key);
 	ar_term_menu_update(t);
 }
