@@ -46,10 +46,11 @@ struct ar_str ar_question_approvals(struct ar_ctl *c, struct ar_json action)
 	return ar_ctl_take_buf(c, &text);
 }
 
-static void read_question(struct ar_ctl *c, struct ar_json action, struct ar_question *ret)
+void ar_question_of(struct ar_ctl *c, struct ar_json action, struct ar_question *ret)
 {
 	struct ar_buf decisions = { 0 };
 
+	ret->id = ar_arena_str(&c->arena, ar_api_str(action, "actionId"));
 	ar_json_print(ar_json_get(action, "decisions"), &decisions);
 	ret->decisions = ar_ctl_take_buf(c, &decisions);
 	ret->title = ar_arena_str(&c->arena, ar_api_str(action, "title"));
@@ -72,7 +73,7 @@ enum ar_exit ar_question_find(struct ar_ctl *c, const char *word, struct ar_ques
 		for (struct ar_json_iter it = ar_json_iter(ar_json_get(page.doc, "actions"));
 		     ar_json_next(&it);) {
 			if (ar_str_eq(ar_api_str(it.value, "actionId"), ret->id))
-				read_question(c, it.value, ret);
+				ar_question_of(c, it.value, ret);
 		}
 		cursor = ar_arena_str(&c->arena, ar_api_str(page.doc, "nextCursor"));
 		ar_api_fini(&page);
@@ -93,6 +94,11 @@ enum ar_exit ar_question_read(struct ar_ctl *c, const struct ar_question *q, str
 	*ret_text = whole.text;
 	*ret_digest = whole.digest;
 	return exit;
+}
+
+static bool has_pages(const struct ar_ctl *c)
+{
+	return c->err.is_tty && isatty(STDIN_FILENO);
 }
 
 static void show_pages(struct ar_ctl *c, struct ar_str text)
@@ -116,6 +122,16 @@ static void show_pages(struct ar_ctl *c, struct ar_str text)
 	ar_out_printf(&c->err, "\n");
 }
 
+void ar_question_print(struct ar_ctl *c, struct ar_str text)
+{
+	if (has_pages(c)) {
+		show_pages(c, text);
+		return;
+	}
+	ar_out_line(&c->err, text);
+	ar_out_printf(&c->err, "\n");
+}
+
 enum ar_exit ar_question_confirm(struct ar_ctl *c, const struct ar_question *q, struct ar_str *ret_digest)
 {
 	struct ar_str text;
@@ -123,12 +139,9 @@ enum ar_exit ar_question_confirm(struct ar_ctl *c, const struct ar_question *q, 
 
 	if (exit != AR_EXIT_OK)
 		return exit;
-	if (!c->err.is_tty || !isatty(STDIN_FILENO)) {
-		ar_out_line(&c->err, text);
-		ar_out_printf(&c->err, "\n");
+	ar_question_print(c, text);
+	if (!has_pages(c))
 		return AR_EXIT_OK;
-	}
-	show_pages(c, text);
 	ar_out_printf(&c->err, "That is all of it. Approve it? y/N ");
 	fflush(c->err.file);
 	if (ar_ctl_read_letter() == 'y')

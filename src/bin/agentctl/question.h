@@ -23,6 +23,12 @@ struct ar_str ar_question_approvals(struct ar_ctl *c, struct ar_json action);
 AR_MUST_USE enum ar_exit ar_question_read(struct ar_ctl *c, const struct ar_question *q,
 					  struct ar_str *ret_text, struct ar_str *ret_digest);
 
+/* A text on standard error, page by page where that is a terminal that somebody types at. */
+void ar_question_print(struct ar_ctl *c, struct ar_str text);
+
+/* A listed question, as far as the list has it. */
+void ar_question_of(struct ar_ctl *c, struct ar_json action, struct ar_question *ret);
+
 /* Shows all of it on standard error; on a terminal page by page, and somebody has to confirm. Not OK: they
  * did not. */
 AR_MUST_USE enum ar_exit ar_question_confirm(struct ar_ctl *c, const struct ar_question *q,

@@ -88,6 +88,7 @@ static inline void fake_terminal_init(struct fake_terminal *t, int rows, int col
 	vterm_set_utf8(t->vt, 1);
 	t->screen = vterm_obtain_screen(t->vt);
 	vterm_screen_set_callbacks(t->screen, &callbacks, t);
+	vterm_screen_enable_altscreen(t->screen, 1);
 	vterm_screen_reset(t->screen, 1);
 }
 

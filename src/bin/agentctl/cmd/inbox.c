@@ -1,8 +1,9 @@
-/* `agentctl inbox`: what waits for a person, over all sessions. Rendering of
- * list_actions; answers are in answer.c. */
+/* `agentctl inbox`: what waits for a person, over all sessions. Rendering of list_actions as a table; the
+ * page for a terminal is in inbox/, answers by command are in answer.c. */
 #include "clock.h"
-#include "question.h"
+#include "inbox/inbox.h"
 #include "resolve.h"
+#include "term/term.h"
 
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #define STATE_WIDTH 20
 #define TOOL_WIDTH 20
 
-enum { INBOX_SESSION, INBOX_ALL, INBOX_LIMIT };
+enum { INBOX_SESSION, INBOX_ALL, INBOX_LIMIT, INBOX_PLAIN };
 
 static ar_usec now(void)
 {
@@ -146,6 +147,8 @@ static enum ar_exit list(struct ar_ctl *c, const struct ar_ctl_args *a)
 		exit = ar_resolve_session(c, a->values[INBOX_SESSION], &session);
 	if (exit != AR_EXIT_OK)
 		return exit;
+	if (!a->values[INBOX_ALL] && !a->values[INBOX_PLAIN] && ar_term_is_possible(c))
+		return ar_inbox_run(c, &(struct ar_inbox_options){ session, (int64_t)limit });
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "sessionId", session);
 	ar_jw_mstr(&w, "status", a->values[INBOX_ALL] ? AR_STR("all") : AR_STR("pending"));
@@ -168,7 +171,20 @@ const struct ar_ctl_command ar_cmd_inbox = {
 	.name = "inbox",
 	.synopsis = "[show ACTION]",
 	.summary = "list the questions of all sessions that wait for an answer",
-	.text = "One line per action, oldest first: id, waiting since, time left, the tool or kind of "
+	.text = "On a terminal a page that is updated every second: the list, and below it the chosen "
+		"question. The arrows\n"
+		"choose; y answers yes once, n no, r no with a reason, a number another decision; e "
+		"explains, v "
+		"shows all of\n"
+		"it, o opens the session, q exits. A question is not answered within half a second of its "
+		"appearance; one\n"
+		"that does not fit on the page is shown whole before a yes. A form is answered in its "
+		"session, "
+		"or with\n"
+		"`agentctl answer`.\n"
+		"With --plain, --all or without a terminal: one line per action, oldest first: id, waiting "
+		"since, time\n"
+		"left, the tool or kind of "
 		"question, the question,\n"
 		"and the title of the session. A call that cannot be undone is red.\n"
 		"`agentctl approve`, `deny` and `answer` answer one. A question that is too long for its "
@@ -176,11 +192,13 @@ const struct ar_ctl_command ar_cmd_inbox = {
 		"many bytes are left out; `agentctl inbox show ACTION` prints all of it.",
 	.max = 2,
 	.examples = "agentctl inbox\n"
+		    "agentctl inbox --plain\n"
 		    "agentctl inbox show cx_3\n"
 		    "agentctl inbox --session last --all\n"
 		    "agentctl inbox --json | jq -r '.actions[].actionId'",
 	.options = { { "session", "SESSION", "only this session: an id, part of one, or last" },
 		     { "all", NULL, "also answered ones" },
-		     { "limit", "N", "number of actions, at most 200 (50)" } },
+		     { "limit", "N", "number of actions, at most 200 (50)" },
+		     { "plain", NULL, "print the list and exit, on a terminal too" } },
 	.run = inbox,
 };

@@ -45,7 +45,10 @@ const struct ar_ctl_command ar_cmd_top = {
 	.summary = "show sessions, turns, waits, cost, lag and rates",
 	.text = "A table that is updated every two seconds: at the top totals and rates; below, the "
 		"sessions, those that\n"
-		"wait for an answer or run first. Keys: s changes the order, q exits.\n"
+		"wait for an answer or run first. Keys: the arrows choose a session, Enter opens it, a "
+		"answers "
+		"its questions,\n"
+		"i interrupts what runs in it after a confirmation, s changes the order, q exits.\n"
 		"Totals and rates are those of the daemon that answers, since its start; the sessions are "
 		"those of all\n"
 		"nodes. A narrow terminal shows fewer columns. ID is the end of the session id; every "

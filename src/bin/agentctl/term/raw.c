@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -13,6 +14,9 @@
 /* Bracketed paste and reports of the focus; and what ends both, colours and an open synchronised frame. */
 #define BEGIN "\033[?2004h\033[?1004h"
 #define END "\033[?2026l\033[?2004l\033[?1004l\033[?25h\033[0m"
+/* The same on the other screen, which has no cursor unless a text is typed. */
+#define BEGIN_FULL "\033[?1049h\033[?25l\033[?2004h"
+#define END_FULL END "\033[?1049l"
 #define ERASE_BELOW "\033[J"
 #define ERASE "\r" ERASE_BELOW
 
@@ -20,6 +24,7 @@ static struct {
 	struct termios before;
 	volatile sig_atomic_t is_raw;
 	bool is_known; /* `before` is the mode that we found */
+	bool is_full; /* on the other screen */
 	pid_t guard;
 	int guard_fd; /* its other end is the guard's; closed: we are gone */
 } raw = { .guard_fd = -1 };
@@ -31,7 +36,8 @@ static void put_back(void)
 	if (!raw.is_raw)
 		return;
 	raw.is_raw = 0;
-	n = write(STDOUT_FILENO, END, sizeof(END) - 1);
+	n = raw.is_full ? write(STDOUT_FILENO, END_FULL, sizeof(END_FULL) - 1)
+			: write(STDOUT_FILENO, END, sizeof(END) - 1);
 	(void)n;
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &raw.before);
 }
@@ -117,7 +123,7 @@ static void catch_signals(void)
 	sigaction(SIGTSTP, &stop, NULL);
 }
 
-void ar_raw_enter(void)
+static void enter(bool is_full, const char *begin)
 {
 	struct termios mode;
 	ssize_t n;
@@ -127,6 +133,7 @@ void ar_raw_enter(void)
 	if (!raw.is_known)
 		atexit(ar_raw_leave);
 	raw.is_known = true;
+	raw.is_full = is_full;
 	mode = raw.before;
 	mode.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON);
 	mode.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
@@ -136,8 +143,18 @@ void ar_raw_enter(void)
 	catch_signals();
 	raw.is_raw = 1;
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &mode);
-	n = write(STDOUT_FILENO, BEGIN, sizeof(BEGIN) - 1);
+	n = write(STDOUT_FILENO, begin, strlen(begin));
 	(void)n;
+}
+
+void ar_raw_enter(void)
+{
+	enter(false, BEGIN);
+}
+
+void ar_raw_enter_full(void)
+{
+	enter(true, BEGIN_FULL);
 }
 
 void ar_raw_leave(void)

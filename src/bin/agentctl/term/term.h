@@ -150,6 +150,7 @@ void ar_term_bell(struct ar_term *t);
 
 /* Raw mode with bracketed paste. Left on every end of the program, by whatever cause. */
 void ar_raw_enter(void);
+void ar_raw_enter_full(void); /* the same on the other screen of the terminal */
 void ar_raw_leave(void);
 
 /* ---- live.c ---- */

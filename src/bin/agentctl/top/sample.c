@@ -175,7 +175,7 @@ static enum ar_exit add_list(struct ar_ctl *c, struct ar_top *t, const char *com
 }
 
 /* Those at work first, so that a long list of idle ones does not hide them. */
-enum ar_exit ar_top_look(struct ar_ctl *c, struct ar_top *t)
+static enum ar_exit read_all(struct ar_ctl *c, struct ar_top *t)
 {
 	static const struct {
 		const char *command, *status;
@@ -193,6 +193,18 @@ enum ar_exit ar_top_look(struct ar_ctl *c, struct ar_top *t)
 	t->wall = ar_clock_system()->wall(ar_clock_system());
 	for (size_t i = 0; i < AR_ARRAY_LEN(lists) && exit == AR_EXIT_OK; i++)
 		exit = add_list(c, t, lists[i].command, lists[i].status);
+	return exit;
+}
+
+enum ar_exit ar_top_look(struct ar_ctl *c, struct ar_top *t)
+{
+	struct ar_arena own = { 0 };
+	enum ar_exit exit;
+
+	ar_ctl_swap_arena(c, &own);
+	exit = read_all(c, t);
+	ar_ctl_swap_arena(c, &own);
+	ar_arena_fini(&own);
 	return exit;
 }
 

@@ -110,7 +110,6 @@ static const char *count_or_dash(int64_t n, char out[TEXT])
 struct line {
 	struct ar_out *out;
 	int left;
-	const char *end;
 };
 
 static void put_text(struct line *l, struct ar_str text)
@@ -138,7 +137,7 @@ static void put_column(struct line *l, const char *text, int width, bool is_left
 static void end_line(struct line *l)
 {
 	ar_out_style(l->out, AR_STYLE_PLAIN);
-	ar_out_printf(l->out, "%s", l->end);
+	ar_out_printf(l->out, "\n");
 }
 
 enum { COL_SESSION, COL_STATUS, COL_WAITS, COL_QUEUED, COL_TURNS, COL_TOKENS, COL_COST, COL_AGE, COLS };
@@ -182,26 +181,35 @@ static const char *cell(const struct ar_top_row *r, ar_usec now, int column, cha
 	}
 }
 
-static void draw_row(struct line l, const struct ar_top *t, const struct ar_top_row *r, int width)
+static void put_mark(struct line *l, const struct ar_top_view *v, const char *mark)
+{
+	if (v->has_choice)
+		put_text(l, ar_str_from(mark));
+}
+
+static void draw_row(struct line l, const struct ar_top *t, const struct ar_top_row *r,
+		     const struct ar_top_view *v)
 {
 	static const enum ar_style styles[] = { AR_STYLE_PLAIN, AR_STYLE_RED, AR_STYLE_GREEN,
 						AR_STYLE_YELLOW };
 	char text[TEXT];
 
+	put_mark(&l, v, r == &t->rows[v->chosen] ? "› " : "  ");
 	ar_out_style(l.out, styles[weight(r)]);
 	for (int i = 0; i < COLS; i++) {
-		if (width >= columns[i].from)
+		if (v->width >= columns[i].from)
 			put_column(&l, cell(r, t->wall, i, text), columns[i].width, columns[i].is_left);
 	}
 	put_text(&l, r->title);
 	end_line(&l);
 }
 
-static void draw_heads(struct line l, int width)
+static void draw_heads(struct line l, const struct ar_top_view *v)
 {
 	ar_out_style(l.out, AR_STYLE_BOLD);
+	put_mark(&l, v, "  ");
 	for (int i = 0; i < COLS; i++) {
-		if (width >= columns[i].from)
+		if (v->width >= columns[i].from)
 			put_column(&l, columns[i].head, columns[i].width, columns[i].is_left);
 	}
 	put_text(&l, AR_STR("TITLE"));
@@ -259,12 +267,13 @@ static void draw_rates(struct line l, const struct ar_top *t)
 
 void ar_top_draw(struct ar_out *o, const struct ar_top *t, const struct ar_top_view *v)
 {
-	struct line l = { o, v->width, v->end };
-	size_t room = v->height > 4 ? (size_t)v->height - 4 : v->height ? 1 : t->count;
+	struct line l = { o, v->width };
+	size_t room = v->height > 3 ? (size_t)v->height - 3 : v->height ? 1 : t->count;
+	size_t first = v->has_choice && v->chosen >= room ? v->chosen - room + 1 : 0;
 
 	draw_now(l, t);
 	draw_rates(l, t);
-	draw_heads(l, v->width);
-	for (size_t i = 0; i < t->count && i < room; i++)
-		draw_row(l, t, &t->rows[i], v->width);
+	draw_heads(l, v);
+	for (size_t i = first; i < t->count && i < first + room; i++)
+		draw_row(l, t, &t->rows[i], v);
 }

@@ -1,5 +1,5 @@
-/* `agentctl top`, in parts: what the daemon says now (sample.c), how it looks (table.c, report.c), and the
- * terminal it is drawn on (screen.c). One thread. */
+/* `agentctl top`, in parts: what the daemon says now (sample.c), how it looks (table.c, report.c), one look
+ * after the other as lines (lines.c), and the page on a terminal with its keys (live.c). One thread. */
 #ifndef AR_CTL_TOP_H
 #define AR_CTL_TOP_H
 
@@ -59,7 +59,7 @@ struct ar_top {
 /* Reads the metrics; false: what is wrong was said. */
 AR_MUST_USE enum ar_exit ar_top_count(struct ar_ctl *c, struct ar_top_counts *ret);
 
-/* Reads metrics and lists; what was there before becomes `before`. */
+/* Reads metrics and lists; what was there before becomes `before`. Needs no memory of the invocation. */
 AR_MUST_USE enum ar_exit ar_top_look(struct ar_ctl *c, struct ar_top *t);
 void ar_top_fini(struct ar_top *t);
 
@@ -83,12 +83,11 @@ extern const char *const ar_top_sort_names[AR_TOP_SORTS];
 
 void ar_top_sort(struct ar_top *t, enum ar_top_sort by);
 
-/* Lines of at most `width` columns, at most `height` of them (0: as many as there are), each with `end`
- * behind it. */
+/* Lines of at most `width` columns, at most `height` of them (0: as many as there are). */
 struct ar_top_view {
-	enum ar_top_sort by;
 	int width, height;
-	const char *end;
+	bool has_choice; /* the row of `chosen` is marked, and in sight */
+	size_t chosen;
 };
 void ar_top_draw(struct ar_out *o, const struct ar_top *t, const struct ar_top_view *v);
 
@@ -96,7 +95,7 @@ void ar_top_draw(struct ar_out *o, const struct ar_top *t, const struct ar_top_v
 
 void ar_top_report(struct ar_ctl *c, const struct ar_top *t); /* one line of JSON */
 
-/* ---- screen.c ---- */
+/* ---- lines.c ---- */
 
 struct ar_top_options {
 	enum ar_top_sort by;
@@ -106,5 +105,10 @@ struct ar_top_options {
 
 /* Looks and draws until q, Ctrl-C, or once. */
 enum ar_exit ar_top_run(struct ar_ctl *c, const struct ar_top_options *o);
+
+/* ---- live.c ---- */
+
+/* The same as a page, for a terminal; `t` has its first counts. */
+AR_MUST_USE enum ar_exit ar_top_live(struct ar_ctl *c, const struct ar_top_options *o, struct ar_top *t);
 
 #endif
