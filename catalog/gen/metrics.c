@@ -109,7 +109,7 @@ const struct ar_metric_desc ar_metric_descs[AR_METRIC_COUNT] = {
 	  AR_METRIC_COUNTER, 1, { "event", "quota" }, NULL, 0 },
 	[AR_METRIC_TELEMETRY_EXPORTED] = { "agentd_telemetry_exported_total", "Spans, metric points and log records that a collector accepted.",
 	  AR_METRIC_COUNTER, 1, { "signal" }, NULL, 0 },
-	[AR_METRIC_TELEMETRY_DROPPED] = { "agentd_telemetry_dropped_total", "Those that were dropped: queue (full), refused (by the collector), expired (it could not be reached for too long), stopped.",
+	[AR_METRIC_TELEMETRY_DROPPED] = { "agentd_telemetry_dropped_total", "Those that were dropped: queue (full), refused (by the collector), rejected (by the collector, out of a request that it accepted), expired (it could not be reached for too long), stopped.",
 	  AR_METRIC_COUNTER, 1, { "signal", "reason" }, NULL, 0 },
 	[AR_METRIC_TELEMETRY_REQUESTS] = { "agentd_telemetry_requests_total", "Requests to the collector: ok, retried, failed.",
 	  AR_METRIC_COUNTER, 1, { "signal", "outcome" }, NULL, 0 },

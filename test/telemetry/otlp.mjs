@@ -98,7 +98,7 @@ export function readRequest(signal, bytes) {
 	})));
 }
 
-/** A collector; answer(signal, n) gives { status, headers, delay } for the n-th request of all, or nothing for 200. */
+/** A collector; answer(signal, n) gives { status, headers, delay, body } for the n-th request of all, or nothing for 200. */
 export async function collector({ answer = () => undefined } = {}) {
 	const got = { traces: [], metrics: [], logs: [], requests: [], raw: [], bad: [] };
 	const server = createServer((req, res) => {
@@ -106,7 +106,7 @@ export async function collector({ answer = () => undefined } = {}) {
 		req.on('data', (piece) => pieces.push(piece)).on('error', () => {});
 		req.on('end', () => {
 			const signal = /^\/v1\/(traces|metrics|logs)$/.exec(req.url)?.[1], body = Buffer.concat(pieces);
-			const { status = 200, headers = {}, delay = 0 } = got.answer(signal, got.requests.length) ?? {};
+			const { status = 200, headers = {}, delay = 0, body: answer = '' } = got.answer(signal, got.requests.length) ?? {};
 			got.requests.push({ signal, url: req.url, headers: req.headers, status, at: performance.now() });
 			try {
 				assert.ok(signal, req.url);
@@ -119,7 +119,7 @@ export async function collector({ answer = () => undefined } = {}) {
 			} catch (error) {
 				got.bad.push(error);
 			}
-			setTimeout(() => res.writeHead(status, headers).end(), delay).unref();
+			setTimeout(() => res.writeHead(status, headers).end(answer), delay).unref();
 		});
 	});
 	await new Promise((done) => server.listen(0, '127.0.0.1', done));

@@ -12,6 +12,7 @@ const ended = (rt, { sessionId }) => waitFor(async () => (await readLog(rt, sess
 const settings = (url, more = {}) => ({ 'telemetry.endpoint': url, 'telemetry.metrics_endpoint': 'off', 'telemetry.logs_endpoint': 'off', 'telemetry.interval_ms': 10, 'telemetry.timeout_ms': 500, ...more });
 const dropped = (counts, reason) => counts[`agentd_telemetry_dropped_total{signal="traces",reason="${reason}"}`] ?? 0;
 const requests = (counts, outcome) => counts[`agentd_telemetry_requests_total{signal="traces",outcome="${outcome}"}`] ?? 0;
+const SPANS = /^(turn\.completed|task\.attempt\.completed|context\.resolved|model\.completed)$/; // facts of a plain turn that end one
 let model;
 
 before(async () => {
@@ -95,12 +96,37 @@ test('400, 401 and 500: the batch is dropped and counted, and the next one is se
 	assert.equal(requests(counts, 'retried'), 0);
 });
 
+test('spans that a collector rejects out of a request that it accepts are counted as dropped', async () => {
+	const partial = (rejected) => Buffer.from([0x0a, 0x07, 0x08, rejected, 0x12, 0x03, 0x62, 0x61, 0x64]); // partial_success { rejected_spans, error_message: "bad" }
+	const to = await collector({ answer: () => ({ headers: { 'content-type': 'application/x-protobuf' }, body: partial(1) }) });
+	const rt = await startAgentd({ model, config: settings(to.url, { 'telemetry.timeout_ms': 60000 }) });
+	let made = 0;
+	const run = async () => {
+		const { sessionId } = await submit(rt, 'hello');
+		await ended(rt, { sessionId });
+		await waitFor(async () => (await ok(rt, 'get_session', { sessionId })).status === 'idle', 'rest');
+		made += (await readLog(rt, sessionId)).filter((f) => SPANS.test(f.type)).length;
+		await waitFor(async () => to.traces.length === made && (await scrape(rt))['agentd_telemetry_queued{signal="traces"}'] === 0, 'all spans, and an empty queue');
+		return scrape(rt);
+	};
+	const counts = await run();
+	assert.ok(to.requests.length > 0);
+	assert.deepEqual([dropped(counts, 'rejected'), counts['agentd_telemetry_exported_total{signal="traces"}']], [to.requests.length, to.traces.length - to.requests.length]);
+	// More than were sent, and what is no answer at all: never more than the batch, and never an end.
+	for (const [body, all] of [[partial(127), true], [Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x08]), false], [Buffer.alloc(100000, 0xff), false]]) {
+		const before = await scrape(rt), sent = to.traces.length;
+		to.answer = () => ({ body });
+		const after = await run();
+		assert.equal(dropped(after, 'rejected') - dropped(before, 'rejected'), all ? to.traces.length - sent : 0);
+	}
+});
+
 test('every span is exported, queued or dropped: nothing is lost in between', async () => {
 	let n = 0;
 	const to = await collector({ answer: () => ({ status: [200, 500, 200, 429][n++ % 4], headers: { 'retry-after': '0' } }) });
 	const rt = await startAgentd({ model, config: settings(to.url, { 'telemetry.timeout_ms': 60000 }) });
 	await turns(rt);
-	const made = (await Promise.all((await ok(rt, 'list_sessions', { limit: 200 })).sessions.map(async ({ sessionId }) => (await readLog(rt, sessionId)).filter((f) => /^(turn\.completed|task\.attempt\.completed|context\.resolved|model\.completed)$/.test(f.type)).length))).reduce((a, b) => a + b, 0);
+	const made = (await Promise.all((await ok(rt, 'list_sessions', { limit: 200 })).sessions.map(async ({ sessionId }) => (await readLog(rt, sessionId)).filter((f) => SPANS.test(f.type)).length))).reduce((a, b) => a + b, 0);
 	await waitFor(async () => (await scrape(rt))['agentd_telemetry_queued{signal="traces"}'] === 0, 'an empty queue');
 	const counts = await scrape(rt);
 	assert.equal(counts['agentd_telemetry_exported_total{signal="traces"}'] + dropped(counts, 'refused') + dropped(counts, 'queue') + dropped(counts, 'expired'), made);
@@ -124,4 +150,18 @@ test('OTEL_SDK_DISABLED switches everything off', async () => {
 	for (const { event } of await readLog(rt, sessionId)) assert.ok(!('traceId' in event));
 	await rt.stop();
 	assert.equal(to.requests.length, 0);
+});
+
+test('the service has the name of its setting, else that of the resource, else agentd', async () => {
+	for (const [env, service, other] of [
+		[{ OTEL_RESOURCE_ATTRIBUTES: 'x.service.name=mine' }, 'agentd', 'mine'],
+		[{ OTEL_RESOURCE_ATTRIBUTES: 'service.name=shop' }, 'shop'],
+		[{ OTEL_SERVICE_NAME: 'till', OTEL_RESOURCE_ATTRIBUTES: 'service.name=shop' }, 'till'],
+	]) {
+		const to = await collector();
+		const rt = await startAgentd({ model, config: settings(to.url, { 'telemetry.metrics_endpoint': '', 'telemetry.metrics_interval_ms': 10 }), env });
+		const { resource } = await waitFor(() => to.metrics[0], 'a metric');
+		assert.deepEqual([resource['service.name'], resource['x.service.name']], [service, other]);
+		await rt.stop();
+	}
 });

@@ -191,6 +191,25 @@ void ar_otlp_wrap(struct ar_buf *out, const struct ar_otlp_source *s, struct ar_
 	ar_proto_close(out, all);
 }
 
+/* ---- the answer ---- */
+
+enum { RESPONSE_PARTIAL = 1, PARTIAL_REJECTED = 1 };
+
+uint64_t ar_otlp_rejected(struct ar_str answer)
+{
+	struct ar_proto_field f;
+
+	while (ar_proto_next(&answer, &f)) {
+		if (f.number != RESPONSE_PARTIAL || ar_str_absent(f.bytes))
+			continue;
+		for (struct ar_str inside = f.bytes; ar_proto_next(&inside, &f);) {
+			if (f.number == PARTIAL_REJECTED && ar_str_absent(f.bytes))
+				return f.value;
+		}
+	}
+	return 0;
+}
+
 /* ---- pairs of the environment ---- */
 
 static int hex_of(char c)

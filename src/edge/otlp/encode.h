@@ -27,6 +27,10 @@ struct ar_otlp_source {
 /* The whole request around the records. */
 void ar_otlp_wrap(struct ar_buf *out, const struct ar_otlp_source *s, struct ar_str records);
 
+/* How many records an answer of the collector (Export...ServiceResponse) rejects; 0 also for what is no such
+ * answer. */
+uint64_t ar_otlp_rejected(struct ar_str answer);
+
 /* `name=value,name=value` with percent-encoded values, as the OTEL_ variables have them. Calls `each` for
  * every pair; false: the text is not of that form, or a pair has a control character. */
 bool ar_otlp_pairs(struct ar_str text, struct ar_arena *a,

@@ -13,6 +13,7 @@
 #define QUEUE_BYTES ((size_t)16 * 1024 * 1024)
 #define BATCH_BYTES ((size_t)1024 * 1024)
 #define ANSWER_MAX ((uint64_t)64 * 1024)
+#define ANSWER_READ ((size_t)4096) /* of it; the rest is text for people */
 #define FIRST_PAUSE_MS 500
 #define PAUSE_MAX_MS 30000
 #define LIFE_MS 60000 /* of a batch from its first attempt on */
@@ -39,6 +40,7 @@ struct ar_otlp_sender {
 	size_t queue_max;
 	uint32_t timeout_ms, interval_ms;
 	struct ar_buf body; /* of the request under way */
+	struct ar_buf answer; /* to it, its beginning */
 	uv_timer_t timer;
 	ar_usec not_before; /* monotonic: the pause before the next attempt */
 	bool is_under_way, is_closing, is_failing;
@@ -119,8 +121,14 @@ static int64_t pause_ms(const struct ar_transfer *t, const struct batch *b, int 
 
 static void delivered(struct ar_otlp_sender *s)
 {
+	size_t count = first_of(s)->count;
+	uint64_t rejected = ar_otlp_rejected(ar_buf_str(&s->answer));
+
+	if (rejected > count)
+		rejected = count;
 	s->counts.requests[AR_OTLP_OK]++;
-	s->counts.exported += first_of(s)->count;
+	s->counts.exported += count - rejected;
+	s->counts.dropped[AR_OTLP_REJECTED] += rejected;
 	s->not_before = 0;
 	remove_first(s);
 	report(s, false, "the collector accepts telemetry again");
@@ -148,8 +156,11 @@ static void not_delivered(struct ar_otlp_sender *s, enum ar_transfer_end end, in
 	s->not_before = next;
 }
 
-static bool on_body(struct ar_transfer *t AR_UNUSED, struct ar_str bytes AR_UNUSED)
+static bool on_body(struct ar_transfer *t, struct ar_str bytes)
 {
+	struct ar_otlp_sender *s = AR_CONTAINER_OF(t, struct ar_otlp_sender, transfer);
+
+	ar_buf_adds(&s->answer, ar_str_sub(bytes, 0, ANSWER_READ - s->answer.len));
 	return true;
 }
 
@@ -161,12 +172,15 @@ static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *
 
 	s->is_under_way = false;
 	ar_buf_fini(&s->body);
-	if (end == AR_TRANSFER_CANCELLED) /* only while it is closed */
+	if (end == AR_TRANSFER_CANCELLED) { /* only while it is closed */
+		ar_buf_fini(&s->answer);
 		return;
+	}
 	if (status >= 200 && status < 300)
 		delivered(s);
 	else
 		not_delivered(s, end, status, why);
+	ar_buf_fini(&s->answer);
 	advance(s);
 }
 

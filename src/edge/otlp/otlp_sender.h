@@ -16,6 +16,7 @@ enum ar_otlp_drop {
 	AR_OTLP_REFUSED, /* by the collector */
 	AR_OTLP_EXPIRED, /* it could not be delivered for too long */
 	AR_OTLP_STOPPED, /* the process ends */
+	AR_OTLP_REJECTED, /* by the collector, out of a batch that it accepted */
 	AR_OTLP_DROPS
 };
 

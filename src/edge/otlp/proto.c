@@ -74,6 +74,44 @@ void ar_proto_text(struct ar_buf *b, unsigned field, struct ar_str text)
 	ar_proto_bytes(b, field, text.p, text.len);
 }
 
+static bool read_varint(struct ar_str *at, uint64_t *ret)
+{
+	*ret = 0;
+	for (unsigned shift = 0; shift < 64 && at->len > 0; shift += 7) {
+		uint8_t byte = (uint8_t)at->p[0];
+
+		*at = (struct ar_str){ at->p + 1, at->len - 1 };
+		*ret |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return true;
+	}
+	return false;
+}
+
+bool ar_proto_next(struct ar_str *at, struct ar_proto_field *ret)
+{
+	uint64_t tag, len;
+
+	*ret = (struct ar_proto_field){ .bytes = AR_STR_NONE };
+	if (!read_varint(at, &tag))
+		return false;
+	ret->number = tag >> 3;
+	if ((tag & 7) == WIRE_VARINT)
+		return read_varint(at, &ret->value);
+	if ((tag & 7) == WIRE_BYTES) {
+		if (!read_varint(at, &len) || len > at->len)
+			return false;
+		ret->bytes = (struct ar_str){ at->p, (size_t)len };
+	} else {
+		len = (tag & 7) == WIRE_64 ? 8 : 4;
+		if (((tag & 7) != WIRE_64 && (tag & 7) != WIRE_32) || len > at->len)
+			return false;
+		ret->bytes = (struct ar_str){ at->p, 0 };
+	}
+	*at = (struct ar_str){ at->p + len, at->len - (size_t)len };
+	return true;
+}
+
 size_t ar_proto_varint_len(uint64_t value)
 {
 	size_t len = 1;

@@ -1,5 +1,5 @@
 /* Writes protocol buffers: tags, varints, fixed fields, and messages whose length is known only at their end.
- * Pure functions, any thread. */
+ * Reads the little that comes back. Pure functions, any thread. */
 #ifndef AR_OTLP_PROTO_H
 #define AR_OTLP_PROTO_H
 
@@ -23,6 +23,15 @@ void ar_proto_head(struct ar_buf *b, unsigned field, size_t len);
  * program writes needs (under 256 MiB), which readers accept. */
 size_t ar_proto_open(struct ar_buf *b, unsigned field);
 void ar_proto_close(struct ar_buf *b, size_t mark);
+
+struct ar_proto_field {
+	uint64_t number; /* of the field */
+	uint64_t value; /* of a varint */
+	struct ar_str bytes; /* of a text or message; absent: it is none */
+};
+
+/* The next field of a message that others wrote. False: there is none, or it is damaged. */
+bool ar_proto_next(struct ar_str *at, struct ar_proto_field *ret);
 
 AR_END_DECLS
 

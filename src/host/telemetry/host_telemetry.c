@@ -92,18 +92,14 @@ static void add_resource(void *arg, struct ar_str name, struct ar_str value)
 	add_text(t, name.p, value);
 }
 
-static bool is_named(struct ar_str resource)
-{
-	return memmem(resource.p, resource.len, "service.name=", 13) != NULL;
-}
-
 /* Reads the pairs into `t`, whose arena keeps them. */
 static enum ar_status read_pairs(struct ar_host_telemetry *t, const struct ar_config *c, struct ar_error *err)
 {
+	const char *service = ar_attribute_names[AR_ATTR_SERVICE_NAME];
 	struct ar_str resource = ar_str_from(c->telemetry.resource);
 
-	if (!is_named(resource) || strcmp(c->telemetry.service_name, "agentd") != 0)
-		add_text(t, ar_attribute_names[AR_ATTR_SERVICE_NAME], ar_str_from(c->telemetry.service_name));
+	if (strcmp(c->telemetry.service_name, "agentd") != 0) /* else the resource may name it */
+		add_text(t, service, ar_str_from(c->telemetry.service_name));
 	add_text(t, ar_attribute_names[AR_ATTR_SERVICE_VERSION], AR_STR(AR_VERSION));
 	add_text(t, ar_attribute_names[AR_ATTR_SDK_NAME], AR_STR("agentruntime"));
 	add_text(t, ar_attribute_names[AR_ATTR_SDK_LANGUAGE], AR_STR("c"));
@@ -112,6 +108,7 @@ static enum ar_status read_pairs(struct ar_host_telemetry *t, const struct ar_co
 		return ar_fail(err, AR_E_INVALID,
 			       "telemetry.resource is not name=value pairs of UTF-8 text, at most %d",
 			       PAIRS_MAX);
+	add_resource(t, ar_str_from(service), ar_str_from(c->telemetry.service_name));
 	if (!ar_otlp_pairs(ar_str_from(c->telemetry.headers), &t->arena, add_header, t) || t->too_many)
 		return ar_fail(err, AR_E_INVALID,
 			       "telemetry.headers is not name=value pairs, percent-encoded, at most %d",
@@ -275,7 +272,8 @@ void ar_host_telemetry_request(struct ar_host_telemetry *t, const struct ar_http
 
 static void measure(struct ar_metrics *m, struct ar_str signal, const struct ar_otlp_counts *c)
 {
-	static const char *const drops[AR_OTLP_DROPS] = { "queue", "refused", "expired", "stopped" };
+	static const char *const drops[AR_OTLP_DROPS] = { "queue", "refused", "expired", "stopped",
+							  "rejected" };
 	static const char *const requests[AR_OTLP_REQUESTS] = { "ok", "retried", "failed" };
 
 	ar_metric_set(m, AR_METRIC_TELEMETRY_EXPORTED, signal, AR_STR_NONE, (int64_t)c->exported);

@@ -67,6 +67,31 @@ static void test_span(void **state AR_UNUSED)
 			 "\x85\x01\x01\x01\0\0");
 }
 
+static void test_rejected(void **state AR_UNUSED)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		uint64_t rejected;
+	} rows[] = {
+		{ "", 0, 0 }, /* all is well */
+		{ "\x0a\x02\x08\x05", 4, 5 },
+		{ "\x0a\x08\x12\x03"
+		  "bad\x08\xac\x02",
+		  10, 300 }, /* the message first */
+		{ "\x15\1\2\3\4\x0a\x02\x08\x05", 9, 5 }, /* behind a field of later versions */
+		{ "\x0a\x7f\x08\x05", 4, 0 }, /* longer than it is */
+		{ "\x0a\x02\x08\xff", 4, 0 },
+		{ "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11, 0 },
+		{ "\x0b\x0a\x02\x08\x05", 5, 0 }, /* a group */
+		{ "{\"partialSuccess\":{}}", 21, 0 },
+	};
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(rows); i++)
+		assert_int_equal(ar_otlp_rejected((struct ar_str){ rows[i].bytes, rows[i].len }),
+				 rows[i].rejected);
+}
+
 static void join(void *arg, struct ar_str name, struct ar_str value)
 {
 	ar_buf_addf(arg, "%.*s>%.*s;", AR_STR_ARG(name), AR_STR_ARG(value));
@@ -95,6 +120,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_span),
+		cmocka_unit_test(test_rejected),
 		cmocka_unit_test(test_pairs),
 	};
 
