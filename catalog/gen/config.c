@@ -105,6 +105,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "telemetry.disabled", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "false", "OTEL_SDK_DISABLED", false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, telemetry.disabled),
 	  "Switches all of it off, whatever the addresses are." },
+	{ "telemetry.commands", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "false", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, telemetry.commands),
+	  "Commands of tools find the traceparent of their call in the variable TRACEPARENT, if traces are exported." },
 	{ "node.id", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_NODE", false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, node.id),
 	  "Name of this node among those that share a PostgreSQL store; empty is the host name." },
@@ -574,7 +577,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 181;
+const size_t ar_config_key_count = 182;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

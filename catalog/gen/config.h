@@ -197,6 +197,7 @@ struct ar_config_telemetry {
 	const char *resource;
 	bool content;
 	bool disabled;
+	bool commands;
 };
 
 struct ar_config_node {

@@ -266,6 +266,7 @@ static struct ar_neutral_effect body_of(const struct ar_effect *e)
 		return (struct ar_neutral_effect){ .subject = e->tool_cancel };
 	case AR_EFFECT_HOOK_RUN:
 		return (struct ar_neutral_effect){ .subject = e->hook_run.run,
+						   .turn = e->hook_run.turn,
 						   .handler = e->hook_run.handler,
 						   .parts = e->hook_run.parts,
 						   .part_count = e->hook_run.part_count,

@@ -43,6 +43,7 @@ struct ar_hook_run;
 struct ar_hook_run {
 	const struct ar_hook_handler *handler;
 	struct ar_str input; /* JSON object */
+	struct ar_str trace_parent; /* W3C traceparent of the run; absent: nothing is traced */
 	ar_usec deadline; /* monotonic */
 	void (*on_done)(struct ar_hook_run *r, const struct ar_hook_result *result);
 	void *runner_state;

@@ -3,6 +3,7 @@
  * another node without waiting for it.
  *
  *   PLANNED -> LOADING -> RUNNING -> ENDED;  a cancel before RUNNING ends without a run. */
+#include "context.h"
 #include "engine_priv.h"
 #include "fault.h"
 #include "funnel.h"
@@ -175,6 +176,8 @@ void ar_hook_plan(struct ar_live *l, const struct ar_effect_hook_run *effect)
 	h->run = (struct ar_hook_run){ .handler = find_handler(e, effect->handler),
 				       .deadline = e->o.clock->mono(e->o.clock) + left,
 				       .on_done = on_done };
+	if (e->o.policy->is_traced)
+		h->run.trace_parent = ar_traceparent(&h->arena, l->state.id, effect->turn, h->end.run);
 	copy_parts(h, effect);
 	ar_list_push(&l->hooks, &h->node);
 	e->counts.steps++;

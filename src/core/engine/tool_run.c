@@ -293,6 +293,21 @@ static void on_question(struct ar_tool_call *c, const struct ar_tool_question *q
 	ar_inbox_push(r->live, &q->request);
 }
 
+/* The variables of the workspace; that of the trace is the last, so that it holds. */
+static struct ar_texts environment_of(const struct ar_live_call *r, struct ar_arena *a)
+{
+	struct ar_texts given = ar_environment_texts(ar_session_environment(&r->live->state), false, a);
+	struct ar_str *all;
+
+	if (!r->live->engine->o.policy->traces_commands || ar_str_absent(r->call.trace_parent))
+		return given;
+	all = ar_arena_alloc(a, (given.count + 1) * sizeof(*all));
+	for (size_t i = 0; i < given.count; i++)
+		all[i] = given.at[i];
+	all[given.count] = ar_arena_fmt(a, "TRACEPARENT=%.*s", AR_STR_ARG(r->call.trace_parent));
+	return (struct ar_texts){ all, given.count + 1 };
+}
+
 /* A call that is to stop begins nothing: its source was notified, and ends it. */
 static void on_process(struct ar_tool_call *c, const struct ar_process_spec *wanted)
 {
@@ -303,7 +318,7 @@ static void on_process(struct ar_tool_call *c, const struct ar_process_spec *wan
 
 	if (r->live->engine->is_stopping || r->is_cancelled || r->is_late)
 		return;
-	variables = ar_environment_texts(ar_session_environment(&r->live->state), false, &a);
+	variables = environment_of(r, &a);
 	spec.env = variables.at; /* no tool names any of its own */
 	spec.env_count = variables.count;
 	spec.secrets = ar_session_secret_variables(&r->live->state, &a, &spec.secret_count);

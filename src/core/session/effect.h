@@ -83,6 +83,7 @@ struct ar_effect_servers {
 
 struct ar_effect_hook_run {
 	struct ar_str run;
+	struct ar_str turn; /* that it is about */
 	struct ar_str handler; /* its name */
 	const struct ar_hook_part *parts; /* the document it is given */
 	size_t part_count;

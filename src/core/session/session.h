@@ -166,6 +166,7 @@ struct ar_policy {
 	bool has_standard_prompt; /* in the place of system_prompt (context/system.c) */
 	struct ar_texts secret_names; /* of `secrets`, in their order */
 	bool is_traced; /* traces are exported: facts of a turn name its trace */
+	bool traces_commands; /* is_traced: commands get the traceparent of their call */
 	bool ends_with_turn; /* processes that a turn leaves running end with it */
 };
 

@@ -31,7 +31,7 @@ static size_t add(char **list, size_t count, struct ar_arena *a, const char *nam
 
 char **ar_hook_environment(const struct ar_hook_run *r, struct ar_json_parser *parser, struct ar_arena *a)
 {
-	char **list = ar_arena_alloc(a, (AR_ARRAY_LEN(inherited) + AR_ARRAY_LEN(ids) + 2) * sizeof(*list));
+	char **list = ar_arena_alloc(a, (AR_ARRAY_LEN(inherited) + AR_ARRAY_LEN(ids) + 3) * sizeof(*list));
 	struct ar_json input = { 0 };
 	size_t count = 0;
 
@@ -43,6 +43,8 @@ char **ar_hook_environment(const struct ar_hook_run *r, struct ar_json_parser *p
 			count = add(list, count, a, inherited[i].name, ar_str_from(value));
 	}
 	count = add(list, count, a, "AGENTRUNTIME_HOOK", r->handler->name);
+	if (!ar_str_absent(r->trace_parent))
+		count = add(list, count, a, "TRACEPARENT", r->trace_parent);
 	if (ar_json_parse(parser, r->input, &input, NULL) != AR_OK)
 		return list;
 	for (size_t i = 0; i < AR_ARRAY_LEN(ids); i++) {

@@ -94,6 +94,14 @@ static struct ar_transfer_limits limits_of(const struct ar_hook_run *r)
 	return (struct ar_transfer_limits){ ms, ms, ms, ms, AR_HOOK_COUNTED_MAX };
 }
 
+static struct curl_slist *with_trace(struct curl_slist *list, struct ar_str trace_parent)
+{
+	char line[80];
+
+	snprintf(line, sizeof(line), "traceparent: %.*s", AR_STR_ARG(trace_parent));
+	return curl_slist_append(list, line);
+}
+
 void ar_hook_http_start(struct ar_transfer_pool *pool, struct ar_hook_run *r)
 {
 	struct request *q = ar_new0(sizeof(*q));
@@ -106,6 +114,8 @@ void ar_hook_http_start(struct ar_transfer_pool *pool, struct ar_hook_run *r)
 	q->transfer.headers = curl_slist_append(NULL, "Content-Type: application/json");
 	q->transfer.headers = curl_slist_append(q->transfer.headers, "Accept: application/json");
 	q->transfer.headers = curl_slist_append(q->transfer.headers, "Expect:");
+	if (!ar_str_absent(r->trace_parent))
+		q->transfer.headers = with_trace(q->transfer.headers, r->trace_parent);
 	q->transfer.body = r->input;
 	q->transfer.limits = limits_of(r);
 	r->runner_state = q;

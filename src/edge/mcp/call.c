@@ -197,7 +197,8 @@ void ar_mcp_call_go(struct ar_mcp_call *c)
 	struct ar_buf text = { 0 }, headers = { 0 };
 	struct ar_mcp_send m = { .method = "tools/call", .name = c->tool->name };
 	int64_t id = ar_mcp_peer_id(p);
-	struct ar_jw w = ar_mcp_open(&text, id, m.method, &(struct ar_mcp_meta){ p->modern, id });
+	struct ar_jw w = ar_mcp_open(&text, id, m.method,
+				     &(struct ar_mcp_meta){ p->modern, id, c->port->trace_parent });
 
 	c->waits = false;
 	ar_jw_mstr(&w, "name", c->tool->name);

@@ -77,12 +77,13 @@ enum ar_status ar_mcp_read(struct ar_json_parser *p, struct ar_str text, struct 
 
 static void write_meta(struct ar_jw *w, const struct ar_mcp_meta *meta)
 {
-	if (!meta->modern && meta->progress_token == 0)
+	if (!meta->modern && meta->progress_token == 0 && ar_str_absent(meta->trace_parent))
 		return;
 	ar_jw_key(w, "_meta");
 	ar_jw_open(w);
 	if (meta->progress_token != 0)
 		ar_jw_mint(w, "progressToken", meta->progress_token);
+	ar_jw_mstr(w, "traceparent", meta->trace_parent);
 	if (meta->modern) {
 		ar_jw_mstr(w, META "protocolVersion", AR_STR(AR_MCP_VERSION_MODERN));
 		ar_jw_mraw(w, META "clientCapabilities", AR_STR(CAPABILITIES));

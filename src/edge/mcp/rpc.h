@@ -50,6 +50,7 @@ AR_MUST_USE enum ar_status ar_mcp_read(struct ar_json_parser *p, struct ar_str t
 struct ar_mcp_meta {
 	bool modern; /* version, capabilities and name of the client come with every request */
 	int64_t progress_token; /* 0: no progress is wanted */
+	struct ar_str trace_parent; /* of the call; absent: nothing is traced */
 };
 
 /* Opens a request up to the members of its params; the caller writes these and closes. Id 0: a

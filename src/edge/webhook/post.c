@@ -84,6 +84,8 @@ static void add_headers(struct ar_webhook_post *p)
 	add_header(p, AR_STR("User-Agent: agentd"));
 	add_header(p, ar_arena_fmt(&p->arena, "webhook-id: %.*s", AR_STR_ARG(p->id)));
 	add_header(p, ar_arena_fmt(&p->arena, "webhook-timestamp: %lld", (long long)now));
+	if (!ar_str_absent(p->trace_parent))
+		add_header(p, ar_arena_fmt(&p->arena, "traceparent: %.*s", AR_STR_ARG(p->trace_parent)));
 	add_header(p, ar_arena_fmt(&p->arena, "webhook-signature: %.*s", AR_STR_ARG(signature)));
 }
 

@@ -20,6 +20,7 @@ struct ar_webhook_outcome {
 /* Embedded by the caller, zeroed; it lives until done(). */
 struct ar_webhook_post {
 	struct ar_str url, id, key, body; /* borrowed until done() */
+	struct ar_str trace_parent; /* the same; absent: the event is in no trace */
 	uint32_t timeout_ms; /* for all of it */
 	/* Exactly once, never before ar_webhook_post_start() returned. */
 	void (*done)(struct ar_webhook_post *p, const struct ar_webhook_outcome *o);

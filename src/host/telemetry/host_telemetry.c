@@ -361,6 +361,7 @@ enum ar_status ar_host_telemetry_open(struct ar_host *r, const struct ar_config 
 		return AR_OK;
 	r->telemetry = make(r, c);
 	r->policy.is_traced = r->telemetry->senders[TRACES] != NULL;
+	r->policy.traces_commands = r->policy.is_traced && c->telemetry.commands;
 	uv_timer_init(r->loop, &r->telemetry->metrics_timer);
 	r->telemetry->metrics_timer.data = r->telemetry;
 	if (r->telemetry->senders[METRICS])

@@ -48,6 +48,16 @@ void ar_delivery_drop(struct ar_delivery *d)
 
 /* ---- made from a frame ---- */
 
+static struct ar_str trace_of(struct ar_delivery *d, struct ar_json event)
+{
+	struct ar_str trace, span;
+
+	if (!ar_json_str(ar_json_get(event, "traceId"), &trace) ||
+	    !ar_json_str(ar_json_get(event, "spanId"), &span))
+		return AR_STR_NONE;
+	return ar_arena_fmt(&d->arena, "00-%.*s-%.*s-01", AR_STR_ARG(trace), AR_STR_ARG(span));
+}
+
 static bool read_event(struct ar_delivery *d, const struct ar_frame *f)
 {
 	struct ar_json v;
@@ -65,6 +75,7 @@ static bool read_event(struct ar_delivery *d, const struct ar_frame *f)
 	d->record.sequence = (int64_t)f->sequence;
 	d->record.event_type = ar_str_from(ar_event_describe(f->type)->name);
 	d->record.delivery_id = ar_webhook_delivery_id(d->hook->setting->name, d->record.event_id, &d->arena);
+	d->trace_parent = trace_of(d, v);
 	return true;
 }
 
@@ -234,6 +245,7 @@ static void start_attempt(struct ar_delivery *d)
 	d->post = (struct ar_webhook_post){ .url = ar_str_from(c->url),
 					    .id = d->record.delivery_id,
 					    .body = d->frame->json,
+					    .trace_parent = d->trace_parent,
 					    .timeout_ms = (uint32_t)c->timeout_ms,
 					    .done = on_posted };
 	if (!ar_webhook_key(ar_arena_str(&d->key, ar_str_from(c->secret)), &d->key, &d->post.key)) {

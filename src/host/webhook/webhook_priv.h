@@ -29,6 +29,7 @@ struct ar_delivery {
 	struct ar_arena arena; /* text of the record and the cursor */
 	struct ar_frame *frame; /* the event; NULL: not read yet */
 	struct ar_shape_webhook_failure record;
+	struct ar_str trace_parent; /* of the event; absent: it is in no trace */
 	struct ar_str cursor; /* everything up to here is done when this is */
 	ar_usec time; /* of the event, wall clock */
 	ar_usec due; /* of the next attempt, monotonic */

@@ -85,6 +85,7 @@ static void ask_about_call(struct ar_decision *d, struct ar_turn *turn, const st
 	chain = ar_hook_said(turn, call, point);
 	run = &ar_decide_effect(d, AR_EFFECT_HOOK_RUN)->hook_run;
 	run->run = chain->run;
+	run->turn = turn->id;
 	run->handler = rule->name;
 	run->deadline = d->input->now + rule->timeout_ms * 1000;
 	ar_hook_document(d, turn, call, chain, run);
