@@ -108,6 +108,15 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "telemetry.commands", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "false", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, telemetry.commands),
 	  "Commands of tools find the traceparent of their call in the variable TRACEPARENT, if traces are exported." },
+	{ "evidence.checkpoint_file", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_EVIDENCE_CHECKPOINT_FILE", false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, evidence.checkpoint_file),
+	  "File that gets a signed checkpoint of the log of each session that changed, one line of JSON each; best where this user can only append. Empty writes none." },
+	{ "evidence.checkpoint_syslog", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, evidence.checkpoint_syslog),
+	  "Socket of the system log that gets the same checkpoints, such as /dev/log; empty sends none." },
+	{ "evidence.checkpoint_interval_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "60000", NULL, false, false, false, 10, 86400000, NULL, false, false,
+	  offsetof(struct ar_config, evidence.checkpoint_interval_ms),
+	  "How often sessions that changed get a checkpoint." },
 	{ "node.id", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_NODE", false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, node.id),
 	  "Name of this node among those that share a PostgreSQL store; empty is the host name." },
@@ -577,7 +586,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 182;
+const size_t ar_config_key_count = 185;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

@@ -200,6 +200,12 @@ struct ar_config_telemetry {
 	bool commands;
 };
 
+struct ar_config_evidence {
+	const char *checkpoint_file;
+	const char *checkpoint_syslog;
+	int64_t checkpoint_interval_ms;
+};
+
 struct ar_config_node {
 	const char *id;
 };
@@ -615,6 +621,7 @@ struct ar_config {
 	struct ar_config_http http;
 	struct ar_config_log log;
 	struct ar_config_telemetry telemetry;
+	struct ar_config_evidence evidence;
 	struct ar_config_node node;
 	struct ar_config_cluster cluster;
 	struct ar_config_model model;

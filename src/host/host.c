@@ -741,6 +741,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	ar_store_watch_end(&r->store_watch);
 	ar_host_webhooks_close(r->webhooks);
 	ar_host_telemetry_close(r->telemetry);
+	ar_log_checkpoints_close(r->log_checkpoints);
 	if (r->http) {
 		ar_control_carry_audit(r->control, NULL, NULL);
 		ar_control_pass_calls(r->control, NULL, NULL);

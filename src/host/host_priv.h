@@ -17,6 +17,7 @@
 #include "ops/lost_writes.h"
 #include "ops/store_watch.h"
 #include "process_host.h"
+#include "evidence/log_checkpoints.h"
 #include "host.h"
 #include "schedule/zones.h"
 #include "secret/renewal.h"
@@ -71,6 +72,7 @@ struct ar_host {
 	struct ar_host_webhooks *webhooks; /* NULL: there are none */
 	struct ar_host_triggers *triggers; /* the same */
 	struct ar_host_telemetry *telemetry; /* NULL: nothing is exported */
+	struct ar_log_checkpoints *log_checkpoints; /* NULL: none are made */
 	struct ar_http_server *http;
 	struct ar_member *member; /* NULL: one node, all is ours */
 	struct ar_cluster *cluster;

@@ -2,6 +2,7 @@
 #include "settings/check.h"
 #include "audience.h"
 #include "hooks.h"
+#include "evidence/log_checkpoints.h"
 #include "http_tools.h"
 #include "loopback.h"
 #include "mcp_tools.h"
@@ -192,6 +193,8 @@ static void check_lists(struct ar_settings *s)
 	check_entries(s, "triggers", ar_host_triggers_check(c, false, &err), &err);
 	if (ar_host_telemetry_check(c, &err) != AR_OK)
 		refuse(s, "telemetry.endpoint", err.msg);
+	if (ar_log_checkpoints_check(c, &err) != AR_OK)
+		refuse(s, "evidence.checkpoint_file", err.msg);
 	check_audiences(s);
 	if (ar_secrets_load(c, &redactor, &err) != AR_OK)
 		refuse(s, "redact.literals", err.msg);

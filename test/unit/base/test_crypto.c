@@ -1,7 +1,8 @@
 /* The hash tree against the definition of RFC 6962, and Ed25519 against a vector of RFC 8032. */
 #include "unit.h"
 #include "crypto/merkle.h"
-#include "crypto/sign.h"
+#include "crypto/note.h"
+#include "mem.h"
 
 #include <string.h>
 
@@ -91,12 +92,44 @@ static void test_signature(void **state)
 	ar_arena_fini(&a);
 }
 
+/* The text, its name and its signature belong together. */
+static void test_note(void **state)
+{
+	static const uint8_t seed[AR_SIGN_SEED] = { 1 }, other_seed[AR_SIGN_SEED] = { 2 };
+	struct ar_str text = AR_STR("log/one\n3\nabc=\n"), note, got = { 0 };
+	struct ar_sign_key key, other;
+	struct ar_arena a = { 0 };
+
+	(void)state;
+	ar_sign_key_from(&key, seed);
+	ar_sign_key_from(&other, other_seed);
+	note = ar_note_sign(&a, &key, AR_STR("log/one"), text);
+	assert_true(ar_note_open(&a, key.public, note, &got));
+	assert_true(ar_str_eq(got, text));
+	assert_false(ar_note_open(&a, other.public, note, &got));
+	for (size_t i = 0; i < note.len; i++) {
+		char *bad = ar_str_dup(note);
+
+		bad[i] ^= 1;
+		assert_false(ar_note_open(&a, key.public, (struct ar_str){ bad, note.len }, &got));
+		assert_false(ar_note_open(&a, key.public, ar_str_sub(note, 0, i), &got));
+		ar_free(bad);
+	}
+	/* A name that is not that of the text. */
+	note = ar_note_sign(&a, &key, AR_STR("log/two"), text);
+	assert_false(ar_note_open(&a, key.public, note, &got));
+	assert_false(ar_note_open(&a, key.public, AR_STR_NONE, &got));
+	assert_false(ar_note_open(&a, key.public, AR_STR("\n\n"), &got));
+	ar_arena_fini(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_roots),
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_signature),
+		cmocka_unit_test(test_note),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
