@@ -3642,6 +3642,8 @@ static const struct ar_field_desc ar_ev_evidence_changed_fields[] = {
 	  "Of an export: root of the hash tree over the facts up to that one, in hex.", NULL },
 	{ "traceIds", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_evidence_changed, trace_ids), NULL, { 0, false },
 	  "Traces of what is covered.", NULL },
+	{ "durationMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_evidence_changed, duration_ms), NULL, { 0, false },
+	  "Of an export: milliseconds from its beginning to the end of its reading and writing.", NULL },
 };
 static const uint64_t ar_ev_evidence_changed_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 4 };
 
@@ -8138,7 +8140,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_EVIDENCE_CHANGED] = { AR_EV_EVIDENCE_CHANGED, "evidence.changed", "evidence",
 	  "Evidence, a replay, a review or a verification was exported or noticed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_EVIDENCE, 0, NULL,
-	  { ar_ev_evidence_changed_fields, 14, sizeof(struct ar_ev_evidence_changed), ar_ev_evidence_changed_oneofs, 1, false, 0, 0 } },
+	  { ar_ev_evidence_changed_fields, 15, sizeof(struct ar_ev_evidence_changed), ar_ev_evidence_changed_oneofs, 1, false, 0, 0 } },
 	[AR_EV_SNAPSHOT_UPDATED] = { AR_EV_SNAPSHOT_UPDATED, "snapshot.updated", "snapshot",
 	  "A stored snapshot or read model was rewritten.",
 	  false, AR_CLASS_STANDARD, 0, 0, NULL,

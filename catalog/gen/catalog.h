@@ -4687,6 +4687,7 @@ struct ar_ev_evidence_changed { /* evidence.changed */
 	struct ar_opt_int sequence; /* int? */
 	struct ar_str tree_root; /* string? */
 	struct ar_texts trace_ids; /* array? */
+	struct ar_opt_int duration_ms; /* int? */
 };
 
 struct ar_ev_snapshot_updated { /* snapshot.updated */

@@ -159,6 +159,16 @@ test('TE-09 ID-13 the provider and the service of a tool get a traceparent of th
 	assert.equal(tool.seen[0].traceparent, `00-${trace}-${hash('span', turn.sessionId, tool.seen[0]['x-agentruntime-tool-call'], 8)}-01`);
 });
 
+test('TE-06 an export of evidence says how long it took: in its fact, its span and its metric', async () => {
+	const [changed] = events.filter((e) => e.type === 'evidence.changed');
+	const span = to.traces.find((s) => s.spanId === changed.spanId), counts = await scrape(rt);
+	assert.equal(span.attributes['agentd.evidence.kind'], 'pack');
+	assert.ok(changed.payload.durationMs >= 0);
+	assert.equal(Number(span.end - span.start) / 1e6, changed.payload.durationMs);
+	assert.equal(counts['agentd_evidence_duration_seconds_count{kind="pack"}'], 1);
+	assert.equal(Math.round(counts['agentd_evidence_duration_seconds_sum{kind="pack"}'] * 1000), changed.payload.durationMs);
+});
+
 test('RM-11 the read models name the traces and that they join', async () => {
 	const thread = await ok(rt, 'get_thread_read', { sessionId: turn.sessionId, threadId: turn.threadId });
 	const session = await ok(rt, 'get_session', { sessionId: turn.sessionId });

@@ -157,6 +157,14 @@ static void rate_limit_hit(struct ar_metrics *m, const struct ar_event *e)
 	count_as(m, AR_METRIC_RATE_LIMITS_HIT, enum_name(&ar_rate_limit_hit_source_desc, p->source));
 }
 
+static void evidence_changed(struct ar_metrics *m, const struct ar_event *e)
+{
+	const struct ar_ev_evidence_changed *p = e->payload;
+
+	observe_ms(m, AR_METRIC_EVIDENCE_DURATION, enum_name(&ar_evidence_changed_kind_desc, p->kind),
+		   p->duration_ms);
+}
+
 /* Facts that are counted, one by one; `more` has labels or durations of its own. */
 static const struct {
 	enum ar_metric_id metric;
@@ -185,6 +193,7 @@ static const struct {
 	[AR_EV_HOOK_COMPLETED] = { .more = hook_completed },
 	[AR_EV_HOOK_FAILED] = { .more = hook_failed },
 	[AR_EV_RATE_LIMIT_HIT] = { .more = rate_limit_hit },
+	[AR_EV_EVIDENCE_CHANGED] = { .more = evidence_changed },
 	[AR_EV_RUNTIME_WARNING] = { AR_METRIC_WARNINGS, true, NULL },
 	[AR_EV_RUNTIME_ERROR] = { AR_METRIC_WARNINGS, true, NULL },
 };

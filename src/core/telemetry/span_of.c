@@ -271,6 +271,7 @@ static void evidence_changed(struct draft *d)
 {
 	const struct ar_ev_evidence_changed *p = d->e->payload;
 
+	d->ms = p->duration_ms;
 	ar_attribute_word(&d->l, AR_ATTR_EVIDENCE_KIND, &ar_evidence_changed_kind_desc, p->kind);
 }
 

@@ -1041,6 +1041,8 @@ export interface EvidenceChangedPayload {
   treeRoot?: string;
   /** Traces of what is covered. */
   traceIds?: string[];
+  /** Of an export: milliseconds from its beginning to the end of its reading and writing. */
+  durationMs?: number;
   [extra: string]: unknown;
 }
 

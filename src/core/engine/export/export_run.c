@@ -30,6 +30,7 @@ struct export_run {
 	struct ar_pack_file *file; /* that it is of */
 	struct ar_buf document;
 	struct ar_exported exported;
+	ar_usec began; /* monotonic */
 	struct ar_error err;
 };
 
@@ -93,6 +94,7 @@ static const struct ar_sign_key *signing_key(const struct export_run *x)
 
 static void finish(struct export_run *x)
 {
+	struct ar_clock *clock = x->engine->o.clock;
 	struct ar_pack *p = &x->pack;
 	char root[AR_HASH_HEX];
 
@@ -108,6 +110,7 @@ static void finish(struct export_run *x)
 		.gaps = { p->gaps, p->gap_count },
 		.signals = p->signals,
 		.traces = p->traces,
+		.duration_ms = (clock->mono(clock) - x->began) / 1000,
 	};
 	come_back(x);
 }
@@ -311,6 +314,7 @@ static void begin(struct ar_live *l, struct ar_engine_request *r, const struct a
 	e->exports++;
 	x->engine = e;
 	x->request = r;
+	x->began = e->o.clock->mono(e->o.clock);
 	__builtin_memcpy(x->session_key, l->session_key, AR_SESSION_KEY_LEN);
 	ar_fold_init(&x->fold, key_of(x), e->json, e->member_json);
 	x->fold.is_bare = true;

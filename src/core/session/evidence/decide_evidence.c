@@ -55,7 +55,8 @@ static struct ar_str say_exported(struct ar_decision *d, int kind,
 					    .source = AR_STR(AR_EVIDENCE_RUNTIME),
 					    .sequence = AR_OPT_INT((int64_t)x->sequence),
 					    .tree_root = x->root,
-					    .trace_ids = x->traces };
+					    .trace_ids = x->traces,
+					    .duration_ms = AR_OPT_INT(x->duration_ms) };
 
 	named.session_id = d->session->id;
 	if (kind == AR_EVIDENCE_CHANGED_KIND_PACK)

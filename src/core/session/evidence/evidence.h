@@ -22,6 +22,7 @@ struct ar_exported {
 	struct ar_shape_known_gap_list gaps;
 	struct ar_str signals; /* JSON object */
 	struct ar_texts traces;
+	int64_t duration_ms; /* that it took */
 };
 
 static inline const struct ar_shape_evidence_record *ar_evidence_at(const struct ar_session *s, size_t i)
