@@ -108,6 +108,12 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "telemetry.commands", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "false", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, telemetry.commands),
 	  "Commands of tools find the traceparent of their call in the variable TRACEPARENT, if traces are exported." },
+	{ "telemetry.request_log", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, telemetry.request_log),
+	  "File that gets one JSON line for each model request, and for each request of a client that log.requests selects; empty writes none." },
+	{ "telemetry.request_log_bytes", AR_CONFIG_INT, AR_CONFIG_UNIT_BYTES, "67108864", NULL, false, false, false, 4096, 1099511627776, NULL, false, false,
+	  offsetof(struct ar_config, telemetry.request_log_bytes),
+	  "Size at which that file is renamed to NAME.1, in the place of the one before, and begun anew." },
 	{ "evidence.checkpoint_file", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_EVIDENCE_CHECKPOINT_FILE", false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, evidence.checkpoint_file),
 	  "File that gets a signed checkpoint of the log of each session that changed, one line of JSON each; best where this user can only append. Empty writes none." },
@@ -586,7 +592,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 185;
+const size_t ar_config_key_count = 187;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

@@ -198,6 +198,8 @@ struct ar_config_telemetry {
 	bool content;
 	bool disabled;
 	bool commands;
+	const char *request_log;
+	int64_t request_log_bytes;
 };
 
 struct ar_config_evidence {

@@ -117,6 +117,8 @@ const struct ar_metric_desc ar_metric_descs[AR_METRIC_COUNT] = {
 	  AR_METRIC_GAUGE, 1, { "signal" }, NULL, 0 },
 	[AR_METRIC_EVIDENCE_DURATION] = { "agentd_evidence_duration_seconds", "How long exports of evidence took, by kind: pack, replay, review.",
 	  AR_METRIC_HISTOGRAM, 1000000, { "kind" }, (const int64_t[]){ 10000, 50000, 100000, 500000, 1000000, 5000000, 10000000, 30000000, 60000000, 300000000, 1800000000 }, 11 },
+	[AR_METRIC_REQUEST_LOG_DROPPED] = { "agentd_request_log_dropped_total", "Lines of telemetry.request_log that were not written: too many in a second, or the file could not be written.",
+	  AR_METRIC_COUNTER, 1, { NULL }, NULL, 0 },
 	[AR_METRIC_RATE_LIMITS_HIT] = { "agentd_rate_limits_hit_total", "Times that we were slowed down, and by whom.",
 	  AR_METRIC_COUNTER, 1, { "source" }, NULL, 0 },
 	[AR_METRIC_WARNINGS] = { "agentd_warnings_total", "Facts runtime.warning and runtime.error.",

@@ -31,6 +31,7 @@ const char *const ar_attribute_names[AR_ATTR_COUNT] = {
 	[AR_ATTR_SEQUENCE] = "agentd.event.sequence",
 	[AR_ATTR_CORRELATION] = "agentd.correlation",
 	[AR_ATTR_OUTCOME] = "agentd.outcome",
+	[AR_ATTR_QUEUED_TURN] = "agentd.queued_turn.id",
 	[AR_ATTR_ATTEMPT] = "agentd.attempt",
 	[AR_ATTR_QUEUE_WAIT] = "agentd.queue.wait_ms",
 	[AR_ATTR_REQUESTS] = "agentd.model.requests",

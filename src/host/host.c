@@ -349,7 +349,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 	const char *list;
 
 	read_policy(r, c);
-	if (ar_host_telemetry_open(r, c, err) != AR_OK ||
+	if (ar_observers_open(r, c, err) != AR_OK ||
 	    ar_prompt_read(c, r->redactor, &r->arena, &r->policy, err) != AR_OK ||
 	    ar_host_audiences_read(c, &r->arena, r->hooks.rules, &r->policy, &list, err) != AR_OK ||
 	    ar_instruction_file_open(r->loop, c, r->redactor, &r->policy, &r->instructions, err) != AR_OK)
@@ -396,7 +396,7 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		.on_blocked = on_blocked,
 		.on_lost_write = on_lost_write,
 		.on_removed = on_removed,
-		.on_committed = r->telemetry ? ar_host_telemetry_committed : NULL,
+		.on_committed = ar_observers_are_there(r) ? ar_observers_committed : NULL,
 		.on_fenced = ar_node_fenced,
 		.arg = r });
 	ar_engine_keep(r->engine, c->retention.days * DAY, c->retention.audit_days * DAY);
@@ -650,6 +650,7 @@ static enum ar_status open_all(struct ar_host *r, struct ar_config *config, stru
 				       .trigger = r->triggers ? on_trigger : NULL,
 				       .arg = r };
 	r->requests.redactor = r->redactor;
+	r->requests.runtime_id = r->policy.runtime_id;
 	r->requests.log = r->lost_writes.log = &r->start->log;
 	ar_request_log_wire(config, &r->ops);
 	if (ar_memory_check(&r->memory, err) != AR_OK || open_http(r, config, err) != AR_OK)
@@ -776,7 +777,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	/* Runs until the other modules have closed their handles; tool servers may need a moment. */
 	uv_run(r->loop, UV_RUN_DEFAULT);
 	ar_host_webhooks_free(r->webhooks);
-	ar_host_telemetry_free(r->telemetry);
+	ar_observers_free(r);
 	ar_host_triggers_free(r->triggers);
 	ar_tools_free(&r->tools);
 	ar_instruction_file_free(r->instructions);

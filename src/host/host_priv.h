@@ -13,6 +13,7 @@
 #include "model.h"
 #include "ops/loop_time.h"
 #include "ops/memory.h"
+#include "ops/observers.h"
 #include "ops/request_log.h"
 #include "ops/lost_writes.h"
 #include "ops/store_watch.h"

@@ -375,11 +375,12 @@ static void on_append(struct ar_store_op *op)
 
 	l->engine->counts.commits--;
 	ar_usage_commit_ended(l, op->status == AR_OK);
-	if (op->status == AR_OK)
+	l->is_durable = op->status == AR_OK;
+	if (l->is_durable)
 		committed(l);
 	else
 		not_committed(l);
-	l->is_in_flight = false;
+	l->is_in_flight = l->is_durable = false;
 	ar_commit_reset(&l->commit);
 	if (l->is_loaded)
 		ar_mark_work(l, ar_mark_is_worked_on(&l->state));

@@ -54,7 +54,7 @@ struct ar_live {
 	uint64_t load_number; /* of the load or the beginning that the state comes from */
 	bool is_loaded;
 	bool is_loading;
-	bool is_in_flight; /* the state is ahead of the store: nobody may look at it */
+	bool is_in_flight, is_durable; /* not durable: the state is ahead of the store, nobody may look */
 	bool is_pumping; /* further up the stack: new inputs are seen there */
 	bool is_owned; /* this process carries the open work; false right after a load */
 	/* the store did not take what recovery says: who looks no longer waits for that */

@@ -311,7 +311,8 @@ const struct ar_session *ar_engine_peek(const struct ar_engine *e, struct ar_str
 {
 	const struct ar_live *l = ar_map_get(&e->sessions, session_key);
 
-	return l && l->is_loaded && !l->is_in_flight && l->state.head > 0 ? &l->state : NULL;
+	return l && l->is_loaded && (!l->is_in_flight || l->is_durable) && l->state.head > 0 ? &l->state
+											     : NULL;
 }
 
 uint64_t ar_engine_load_of(const struct ar_session *s)

@@ -1,5 +1,6 @@
 /* See attributes.h. */
 #include "attributes.h"
+#include "subagent/subagents.h"
 #include "tenant.h"
 #include "trace/trace.h"
 
@@ -31,6 +32,17 @@ void ar_attribute_word(struct ar_attribute_list *l, enum ar_attribute name, cons
 		ar_attribute_text(l, name, ar_str_from(d->names[value]));
 }
 
+/* The fact's own, else the child agent whose thread it is. */
+static struct ar_str subagent_of(const struct ar_session *s, const struct ar_event *e)
+{
+	const struct ar_shape_subagent_record *child;
+
+	if (!ar_str_empty(e->ids[AR_SCOPE_SUBAGENT]) || s->subagents.count == 0)
+		return e->ids[AR_SCOPE_SUBAGENT];
+	child = ar_session_subagent_in(s, e->ids[AR_SCOPE_THREAD]);
+	return child ? child->subagent_id : AR_STR_NONE;
+}
+
 struct ar_attribute_list ar_attributes_of(const struct ar_session *s, const struct ar_event *e,
 					  struct ar_arena *a)
 {
@@ -43,8 +55,10 @@ struct ar_attribute_list ar_attributes_of(const struct ar_session *s, const stru
 	ar_attribute_int(&l, AR_ATTR_SEQUENCE, AR_OPT_INT((int64_t)e->sequence));
 	ar_attribute_text(&l, AR_ATTR_CONVERSATION, e->ids[AR_SCOPE_THREAD]);
 	for (int i = 0; i < AR_SCOPE_COUNT; i++) {
-		if (ar_scope_attributes[i] && !ar_str_empty(e->ids[i]))
-			add(&l, ar_scope_attributes[i], AR_ATTR_IS_TEXT)->text = e->ids[i];
+		struct ar_str id = i == AR_SCOPE_SUBAGENT ? subagent_of(s, e) : e->ids[i];
+
+		if (ar_scope_attributes[i] && !ar_str_empty(id))
+			add(&l, ar_scope_attributes[i], AR_ATTR_IS_TEXT)->text = id;
 	}
 	return l;
 }

@@ -22,6 +22,9 @@ void ar_attribute_word(struct ar_attribute_list *l, enum ar_attribute name, cons
 struct ar_attribute_list ar_attributes_of(const struct ar_session *s, const struct ar_event *e,
 					  struct ar_arena *a);
 
+/* Whether it waits in the queue of its thread, or did. */
+bool ar_telemetry_has_waited(const struct ar_turn *t);
+
 /* Its trace and span; false: it is in none. */
 bool ar_telemetry_ids(const struct ar_event *e, struct ar_trace_context *ret);
 

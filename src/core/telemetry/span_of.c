@@ -50,6 +50,8 @@ static void interaction(struct draft *d, struct ar_str outcome)
 	if (!t)
 		return;
 	d->start = t->started ? t->started : t->submitted;
+	if (ar_telemetry_has_waited(t))
+		ar_attribute_text(&d->l, AR_ATTR_QUEUED_TURN, t->id);
 	if (t->started)
 		ar_attribute_int(&d->l, AR_ATTR_QUEUE_WAIT, AR_OPT_INT((t->started - t->submitted) / 1000));
 	ar_attribute_int(&d->l, AR_ATTR_REQUESTS, AR_OPT_INT(t->spent.requests));

@@ -13,7 +13,8 @@
 #define ID_ROOM 96
 
 struct ids {
-	char session[ID_ROOM], turn[ID_ROOM], code[ID_ROOM];
+	char session[ID_ROOM], queued_turn[ID_ROOM], code[ID_ROOM];
+	char at[AR_SCOPE_COUNT][ID_ROOM];
 };
 
 static bool is_sane(struct ar_str id)
@@ -75,7 +76,13 @@ static void read_ids(struct ar_json_parser *parser, struct ar_str text, struct i
 		return;
 	copy_member(ret->code, ar_json_get(doc, "error"), "code");
 	copy_member(ret->session, doc, "sessionId");
-	copy_member(ret->turn, doc, "turnId");
+	copy_member(ret->queued_turn, doc, "queuedTurnId");
+	for (int i = 0; i < AR_SCOPE_COUNT; i++) {
+		/* traces are told by the runtime, and the id of the request is another one */
+		if (i != AR_SCOPE_TRACE && i != AR_SCOPE_SPAN && i != AR_SCOPE_REQUEST)
+			copy_member(ret->at[i], doc, ar_scope_names[i]);
+	}
+	copy_member(ret->at[AR_SCOPE_TURN], doc, "childTurnId");
 }
 
 static struct ar_str text_of(const char *s)
@@ -90,26 +97,29 @@ static void report(struct ar_http_request *req)
 	const struct ar_principal *who = req->carrier->who;
 	struct ids ids = { 0 };
 
+	struct ar_http_answered a = {
+		.request_id = id_of(req),
+		.method = req->head ? req->head->method : AR_STR_NONE,
+		.path = ar_str_utf8_prefix(req->target.path, PATH_MAX_SHOWN),
+		.command = req->route.command ? ar_str_from(req->route.command->name) : AR_STR_NONE,
+		.tenant = who ? who->tenant : AR_STR_NONE,
+		.actor = who ? who->actor : AR_STR_NONE,
+		.via = from->is_peer   ? "peer"
+		       : from->is_unix ? "unix"
+				       : "tcp",
+		.status = req->reply.status,
+		.micros = req->began ? (uv_hrtime() - req->began) / 1000 : 0,
+		.bytes = req->reply.body.len,
+	};
+
 	read_ids(s->parser, req->reply.body, &ids);
 	read_ids(s->parser, req->body, &ids);
-	s->ops.answered(s->ops.arg,
-			&(struct ar_http_answered){
-				.request_id = id_of(req),
-				.method = req->head ? req->head->method : AR_STR_NONE,
-				.path = ar_str_utf8_prefix(req->target.path, PATH_MAX_SHOWN),
-				.command = req->route.command ? ar_str_from(req->route.command->name)
-							      : AR_STR_NONE,
-				.code = text_of(ids.code),
-				.session = text_of(ids.session),
-				.turn = text_of(ids.turn),
-				.tenant = who ? who->tenant : AR_STR_NONE,
-				.actor = who ? who->actor : AR_STR_NONE,
-				.via = from->is_peer   ? "peer"
-				       : from->is_unix ? "unix"
-						       : "tcp",
-				.status = req->reply.status,
-				.micros = req->began ? (uv_hrtime() - req->began) / 1000 : 0,
-				.bytes = req->reply.body.len });
+	a.code = text_of(ids.code);
+	a.session = text_of(ids.session);
+	a.queued_turn = text_of(ids.queued_turn);
+	for (int i = 0; i < AR_SCOPE_COUNT; i++)
+		a.ids[i] = text_of(ids.at[i]);
+	s->ops.answered(s->ops.arg, &a);
 }
 
 void ar_trace_answer(struct ar_http_request *req)

@@ -27,7 +27,8 @@ struct ar_http_answered {
 	struct ar_str request_id;
 	struct ar_str method, path; /* without the query */
 	struct ar_str command, code; /* names of the catalogue */
-	struct ar_str session, turn, tenant, actor;
+	struct ar_str session, queued_turn, tenant, actor;
+	struct ar_str ids[AR_SCOPE_COUNT]; /* that the answer or the input names; most are absent */
 	const char *via; /* tcp, unix, peer */
 	int status;
 	uint64_t micros; /* since the request was there */

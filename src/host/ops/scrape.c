@@ -137,6 +137,7 @@ void ar_scrape_collect(struct ar_host *r)
 	ar_loop_time_measure(&r->loop_time, r->metrics);
 	ar_self_measure(r->metrics);
 	ar_host_telemetry_measure(r->telemetry, r->metrics);
+	set(r->metrics, AR_METRIC_REQUEST_LOG_DROPPED, r->requests.dropped);
 }
 
 void ar_scrape_write(void *arg, struct ar_buf *out)

@@ -191,6 +191,8 @@ static void check_lists(struct ar_settings *s)
 	check_entries(s, "hooks", ar_host_hooks_read(c, a, &hooks, &err), &err);
 	check_entries(s, "webhooks", ar_host_webhooks_read(c, a, &webhooks, &err), &err);
 	check_entries(s, "triggers", ar_host_triggers_check(c, false, &err), &err);
+	if (*c->telemetry.request_log && *c->telemetry.request_log != '/')
+		refuse(s, "telemetry.request_log", "write the absolute path of a file");
 	if (ar_host_telemetry_check(c, &err) != AR_OK)
 		refuse(s, "telemetry.endpoint", err.msg);
 	if (ar_log_checkpoints_check(c, &err) != AR_OK)

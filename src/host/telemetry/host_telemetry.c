@@ -169,10 +169,9 @@ static void send_record(struct ar_host_telemetry *t, struct ar_record *r)
 	ar_otlp_sender_added(t->senders[LOGS], 1);
 }
 
-void ar_host_telemetry_committed(void *host, const struct ar_session *s, const struct ar_event *facts,
-				 size_t count)
+void ar_host_telemetry_committed(struct ar_host_telemetry *t, const struct ar_session *s,
+				 const struct ar_event *facts, size_t count)
 {
-	struct ar_host_telemetry *t = ((struct ar_host *)host)->telemetry;
 	struct ar_record record;
 
 	for (size_t i = 0; i < count; i++) {
@@ -201,7 +200,7 @@ static void on_metrics(uv_timer_t *timer)
 /* ---- requests ---- */
 
 struct request_attrs {
-	struct ar_attr at[24];
+	struct ar_attr at[16 + AR_SCOPE_COUNT];
 	size_t count;
 	const struct ar_redactor *redactor;
 	struct ar_arena *arena;
@@ -227,12 +226,23 @@ static void add_number(struct request_attrs *l, enum ar_attribute name, int64_t 
 }
 
 /* A turn that only the caller named is no join: a refused request may name anything. */
-static bool is_joined(const struct ar_http_answered *a)
+static bool is_joined(const struct ar_http_answered *a, const struct ar_request_ids *ids)
 {
-	return a->status < 400 && !ar_str_empty(a->session) && !ar_str_empty(a->turn);
+	return a->status < 400 && !ar_str_empty(ids->session) && !ar_str_empty(ids->at[AR_SCOPE_TURN]);
 }
 
-void ar_host_telemetry_request(struct ar_host_telemetry *t, const struct ar_http_answered *a)
+static void add_ids(struct request_attrs *l, const struct ar_request_ids *ids)
+{
+	add_word(l, ar_attribute_names[AR_ATTR_SESSION], ids->session);
+	add_word(l, ar_attribute_names[AR_ATTR_QUEUED_TURN], ids->queued_turn);
+	for (int i = 0; i < AR_SCOPE_COUNT; i++) {
+		if (ar_scope_attributes[i])
+			add_word(l, ar_scope_attributes[i], ids->at[i]);
+	}
+}
+
+void ar_host_telemetry_request(struct ar_host_telemetry *t, const struct ar_http_answered *a,
+			       const struct ar_request_ids *ids)
 {
 	struct ar_clock *clock = ar_clock_system();
 	struct ar_record r = { .severity = a->status >= 500 ? AR_SEVERITY_WARN : AR_SEVERITY_INFO,
@@ -251,14 +261,13 @@ void ar_host_telemetry_request(struct ar_host_telemetry *t, const struct ar_http
 	add_word(&l, ar_attribute_names[AR_ATTR_COMMAND], a->command);
 	add_word(&l, ar_attribute_names[AR_ATTR_ERROR_TYPE], a->code);
 	add_word(&l, ar_attribute_names[AR_ATTR_TENANT], a->tenant);
-	add_word(&l, ar_attribute_names[AR_ATTR_SESSION], a->session);
-	add_word(&l, ar_scope_attributes[AR_SCOPE_TURN], a->turn);
+	add_ids(&l, ids);
 	add_number(&l, AR_ATTR_HTTP_STATUS, a->status);
 	add_number(&l, AR_ATTR_DURATION, (int64_t)(a->micros / 1000));
-	r.has_trace = is_joined(a);
+	r.has_trace = is_joined(a, ids);
 	if (r.has_trace) {
-		ar_trace_of(a->session, a->turn, r.of.trace);
-		ar_span_of(a->session, a->turn, r.of.span);
+		ar_trace_of(ids->session, ids->at[AR_SCOPE_TURN], r.of.trace);
+		ar_span_of(ids->session, ids->at[AR_SCOPE_TURN], r.of.span);
 		r.of.flags = 1;
 	} else {
 		add_word(&l, ar_attribute_names[AR_ATTR_CORRELATION], AR_STR("missing"));

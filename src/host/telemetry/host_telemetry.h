@@ -9,6 +9,7 @@
 #include "transport.h"
 
 struct ar_host;
+struct ar_request_ids;
 struct ar_host_telemetry;
 
 /* Whether the settings can be used. */
@@ -18,12 +19,14 @@ AR_MUST_USE enum ar_status ar_host_telemetry_check(const struct ar_config *c, st
 AR_MUST_USE enum ar_status ar_host_telemetry_open(struct ar_host *r, const struct ar_config *c,
 						  struct ar_error *err);
 
-/* on_committed of the engine; `host` is the struct ar_host. */
-void ar_host_telemetry_committed(void *host, const struct ar_session *s, const struct ar_event *facts,
-				 size_t count);
+/* Facts that were committed; `s` is the session with them. */
+void ar_host_telemetry_committed(struct ar_host_telemetry *t, const struct ar_session *s,
+				 const struct ar_event *facts, size_t count);
 
-/* A request that log.requests selects was answered. NULL is allowed, as in all below. */
-void ar_host_telemetry_request(struct ar_host_telemetry *t, const struct ar_http_answered *a);
+/* A request that log.requests selects was answered; `ids` with those that follow from its own. NULL is
+ * allowed, as in all below. */
+void ar_host_telemetry_request(struct ar_host_telemetry *t, const struct ar_http_answered *a,
+			       const struct ar_request_ids *ids);
 
 /* Sets the metrics about it. */
 void ar_host_telemetry_measure(const struct ar_host_telemetry *t, struct ar_metrics *m);
