@@ -70,6 +70,14 @@ export function execute(dataDir, what) {
 	return sequence;
 }
 
+/** The rows of the log of the oldest session: the first fact of each, and the last. */
+export const rowsOf = (dataDir) => sql(dataDir, [`SELECT group_concat(first_seq || '-' || last_seq, ' ') FROM (SELECT * FROM log WHERE session = ${session} ORDER BY first_seq)`]).split(' ').map((r) => r.split('-').map(Number));
+
+/** Puts other facts into these rows, which have no checksum then: one line of JSON for each fact, from the first on. SQLite alone. */
+export function rewrite(dataDir, rows, lines) {
+	sql(dataDir, rows.filter(([, last]) => last <= lines.length).map(([from, last]) => `UPDATE log SET body = ${raw(false, lines.slice(from - 1, last).join('\n'))} WHERE session = ${session} AND first_seq = ${from}`));
+}
+
 const nth = (n) => `(SELECT session FROM session ORDER BY session LIMIT 1 OFFSET ${n})`;
 
 /** Turns over one bit of a stored value: of a row of the log (`row`: how far into it, 0 to 1), of the snapshot, or one of every content of the

@@ -1,5 +1,6 @@
 /* `agentctl verify`: asks the daemon to replay logs and compare them with what it shows, page by page,
  * and prints what differs. What is compared and repaired is the daemon's. One thread. */
+#include "pack/checkpoints.h"
 #include "resolve.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #define PAGE 20
 #define VERIFY_MS 600000L /* of one page: a long log takes its time */
 
-enum option { OPTION_ALL, OPTION_REPAIR, OPTION_ACCEPT_LOSS };
+enum option { OPTION_ALL, OPTION_REPAIR, OPTION_ACCEPT_LOSS, OPTION_CHECKPOINTS, OPTION_KEY };
 
 /* What is asked for. */
 struct request {
@@ -176,6 +177,21 @@ static enum ar_exit sum_up(struct ar_ctl *c, const struct tally *t, bool repair)
 			       "stored data differs from the log");
 }
 
+static enum ar_exit verify_checkpoints(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_str session = AR_STR_NONE;
+
+	if (!a->values[OPTION_KEY])
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl verify --help"),
+				       "--checkpoints needs --key: the public key that signed them");
+	/* An id as it is: the session may be one that is gone. */
+	if (a->count == 1 && strncmp(a->words[0], "sess_", 5) == 0)
+		session = ar_str_from(a->words[0]);
+	else if (a->count == 1 && ar_resolve_session(c, a->words[0], &session) != AR_EXIT_OK)
+		return AR_EXIT_FAILED;
+	return ar_checkpoints_verify(c, a->values[OPTION_CHECKPOINTS], a->values[OPTION_KEY], session);
+}
+
 static enum ar_exit verify(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	bool all = a->values[OPTION_ALL];
@@ -184,6 +200,8 @@ static enum ar_exit verify(struct ar_ctl *c, const struct ar_ctl_args *a)
 	struct tally t = { 0 };
 	enum ar_exit exit = AR_EXIT_OK;
 
+	if (a->values[OPTION_CHECKPOINTS])
+		return verify_checkpoints(c, a);
 	if (all == (a->count == 1))
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl verify --help"),
 				       "verify needs a SESSION or --all");
@@ -199,7 +217,7 @@ static enum ar_exit verify(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 const struct ar_ctl_command ar_cmd_verify = {
 	.name = "verify",
-	.synopsis = "SESSION | --all",
+	.synopsis = "SESSION | --all | --checkpoints FILE",
 	.summary = "replay logs and compare the stored data with them",
 	.text = "Replays the whole log of a session and compares the result with the stored snapshot, index "
 		"rows, tasks\n"
@@ -210,16 +228,22 @@ const struct ar_ctl_command ar_cmd_verify = {
 		"If only the end of its log is lost, --accept-loss lets it continue from what is left: the "
 		"log records\n"
 		"it, and new facts use the lost sequences again. Look for them in a backup first.\n"
+		"--checkpoints compares logs with what agentd signed and wrote elsewhere "
+		"(evidence.checkpoint_file): a fact\n"
+		"that was changed, dropped or put elsewhere since then is named. Give SESSION for one, "
+		"nothing for all.\n"
 		"Exits with 0 if there are no findings left, 1 otherwise.",
 	.examples = "agentctl verify last\n"
 		    "agentctl verify --all\n"
 		    "agentctl verify --all --repair\n"
+		    "agentctl verify --checkpoints /backup/checkpoints.ndjson --key /backup/evidence.pem\n"
 		    "agentctl verify --all --json | jq '.sessions[] | select(.status != \"ok\")'",
 	.min = 0,
 	.max = 1,
 	.options = { [OPTION_ALL] = { "all", NULL, "every session of this node, newest first" },
 		     [OPTION_REPAIR] = { "repair", NULL, "write data that differs again from the log" },
-		     [OPTION_ACCEPT_LOSS] = { "accept-loss", NULL,
-					      "continue without the lost end of a log" } },
+		     [OPTION_ACCEPT_LOSS] = { "accept-loss", NULL, "continue without the lost end of a log" },
+		     [OPTION_CHECKPOINTS] = { "checkpoints", "FILE", "compare logs with these checkpoints" },
+		     [OPTION_KEY] = { "key", "FILE", "the public key (PEM) that signed them" } },
 	.run = verify,
 };
