@@ -40,6 +40,8 @@ static const char *const ar_job_input_format_names[] = { NULL, "item", "lines", 
 const struct ar_enum_desc ar_job_input_format_desc = { "job_input_format", ar_job_input_format_names, 5 };
 static const char *const ar_schedule_overlap_names[] = { NULL, "skip", "queue", "cancel" };
 const struct ar_enum_desc ar_schedule_overlap_desc = { "schedule_overlap", ar_schedule_overlap_names, 4 };
+static const char *const ar_signal_word_names[] = { NULL, "exported", "not_applicable", "unsupported", "not_recorded", "missing_correlation" };
+const struct ar_enum_desc ar_signal_word_desc = { "signal_word", ar_signal_word_names, 6 };
 static const char *const ar_turn_options_mode_names[] = { NULL, "default", "untrusted", "on_request", "on_failure", "never", "plan", "bypass", "auto" };
 const struct ar_enum_desc ar_turn_options_mode_desc = { "turn_options_mode", ar_turn_options_mode_names, 9 };
 static const char *const ar_turn_options_sandbox_names[] = { NULL, "read_only", "workspace_write", "no_network", "allowlisted_network", "danger_full_access" };
@@ -332,8 +334,8 @@ static const char *const ar_report_job_status_names[] = { NULL, "completed", "fa
 const struct ar_enum_desc ar_report_job_status_desc = { "report_job_status", ar_report_job_status_names, 4 };
 static const char *const ar_update_session_result_names[] = { NULL, "updated", "no_op" };
 const struct ar_enum_desc ar_update_session_result_desc = { "update_session_result", ar_update_session_result_names, 3 };
-static const char *const ar_record_evidence_kind_names[] = { NULL, "pack", "replay", "review", "trace", "verification" };
-const struct ar_enum_desc ar_record_evidence_kind_desc = { "record_evidence_kind", ar_record_evidence_kind_names, 6 };
+static const char *const ar_record_evidence_kind_names[] = { NULL, "pack", "replay", "review", "trace", "verification", "request_log" };
+const struct ar_enum_desc ar_record_evidence_kind_desc = { "record_evidence_kind", ar_record_evidence_kind_names, 7 };
 
 static const struct ar_field_desc ar_shape_session_changes_fields[] = {
 	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_session_changes, title), NULL, { 0, false },
@@ -942,6 +944,14 @@ static const struct ar_field_desc ar_shape_known_gap_fields[] = {
 	  "Why.", NULL },
 };
 const struct ar_struct_desc ar_shape_known_gap_desc = { ar_shape_known_gap_fields, 2, sizeof(struct ar_shape_known_gap), NULL, 0, true, offsetof(struct ar_shape_known_gap, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_signal_status_fields[] = {
+	{ "signal", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_signal_status, signal), NULL, { 0, false },
+	  "The signal.", NULL },
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_signal_status, status), &ar_signal_word_desc, { 0, false },
+	  "Whether it is there.", NULL },
+};
+const struct ar_struct_desc ar_shape_signal_status_desc = { ar_shape_signal_status_fields, 2, sizeof(struct ar_shape_signal_status), NULL, 0, true, offsetof(struct ar_shape_signal_status, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_policy_author_fields[] = {
 	{ "accountRef", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_policy_author, account_ref), NULL, { 0, false },
@@ -2561,6 +2571,14 @@ static const struct ar_field_desc ar_shape_webhook_record_fields[] = {
 };
 const struct ar_struct_desc ar_shape_webhook_record_desc = { ar_shape_webhook_record_fields, 9, sizeof(struct ar_shape_webhook_record), NULL, 0, true, offsetof(struct ar_shape_webhook_record, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_reported_signal_fields[] = {
+	{ "signal", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_reported_signal, signal), NULL, { 0, false },
+	  "The signal.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_shape_reported_signal, status), NULL, { 0, false },
+	  "A word of signal_word; correlation_missing is read as missing_correlation.", NULL },
+};
+const struct ar_struct_desc ar_shape_reported_signal_desc = { ar_shape_reported_signal_fields, 2, sizeof(struct ar_shape_reported_signal), NULL, 0, true, offsetof(struct ar_shape_reported_signal, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_evidence_record_fields[] = {
 	{ "evidenceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_evidence_record, evidence_id), NULL, { 0, false },
 	  "The evidence.", NULL },
@@ -2584,12 +2602,16 @@ static const struct ar_field_desc ar_shape_evidence_record_fields[] = {
 	  "Missing parts with the reason.", &ar_shape_known_gap_desc },
 	{ "traceIds", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_evidence_record, trace_ids), NULL, { 0, false },
 	  "Traces of what is covered.", NULL },
+	{ "requestLogRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_evidence_record, request_log_ref), NULL, { 0, false },
+	  "Of a request log: where its lines are stored.", NULL },
+	{ "signals", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_evidence_record, signals), NULL, { 0, false },
+	  "Which signals the source says it has.", &ar_shape_signal_status_desc },
 	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_evidence_record, sequence), NULL, { 0, false },
 	  "Sequence of the evidence.changed fact.", NULL },
 	{ "at", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_evidence_record, at), NULL, { 0, false },
 	  "When it was recorded.", NULL },
 };
-const struct ar_struct_desc ar_shape_evidence_record_desc = { ar_shape_evidence_record_fields, 13, sizeof(struct ar_shape_evidence_record), NULL, 0, true, offsetof(struct ar_shape_evidence_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_evidence_record_desc = { ar_shape_evidence_record_fields, 15, sizeof(struct ar_shape_evidence_record), NULL, 0, true, offsetof(struct ar_shape_evidence_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_event_bucket_fields[] = {
 	{ "from", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_shape_event_bucket, from), NULL, { 0, false },
@@ -3644,6 +3666,10 @@ static const struct ar_field_desc ar_ev_evidence_changed_fields[] = {
 	  "Traces of what is covered.", NULL },
 	{ "durationMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_evidence_changed, duration_ms), NULL, { 0, false },
 	  "Of an export: milliseconds from its beginning to the end of its reading and writing.", NULL },
+	{ "requestLogRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_evidence_changed, request_log_ref), NULL, { 0, false },
+	  "Of a trace that is a request log: where its lines are stored.", NULL },
+	{ "signals", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_ev_evidence_changed, signals), NULL, { 0, false },
+	  "Which signals the source says it has.", &ar_shape_signal_status_desc },
 };
 static const uint64_t ar_ev_evidence_changed_oneofs[] = { UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 4 };
 
@@ -7676,7 +7702,7 @@ static const struct ar_field_desc ar_cmd_record_evidence_in_fields[] = {
 	{ "jobId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_record_evidence_in, job_id), NULL, { 0, false },
 	  "The job.", NULL },
 	{ "kind", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_record_evidence_in, kind), &ar_record_evidence_kind_desc, { 0, false },
-	  "What it is.", NULL },
+	  "What it is; request_log: lines of requests that another system kept.", NULL },
 	{ "source", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_cmd_record_evidence_in, source), NULL, { 0, false },
 	  "Who says so, in the words of the evidence system.", NULL },
 	{ "externalRef", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_cmd_record_evidence_in, external_ref), NULL, { 0, false },
@@ -7685,10 +7711,14 @@ static const struct ar_field_desc ar_cmd_record_evidence_in_fields[] = {
 	  "Each check with its status, as that system says it.", &ar_shape_verification_outcome_desc },
 	{ "note", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_cmd_record_evidence_in, note), NULL, { 0, false },
 	  "A note of an audit or a review.", NULL },
+	{ "lines", AR_F_STRING, false, false, false, 0, 524288, offsetof(struct ar_cmd_record_evidence_in, lines), NULL, { 0, false },
+	  "Of a request log: one JSON object per line. An export joins a line that names a turnId or modelRequestId of the session; others are listed and not joined.", NULL },
+	{ "signals", AR_F_ARRAY, false, false, false, 0, 16384, offsetof(struct ar_cmd_record_evidence_in, signals), NULL, { 0, false },
+	  "Which signals that system has, in its words.", &ar_shape_reported_signal_desc },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_record_evidence_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
-static const uint64_t ar_cmd_record_evidence_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 4, UINT64_C(1) << 7 | UINT64_C(1) << 8 | UINT64_C(1) << 9 };
+static const uint64_t ar_cmd_record_evidence_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 4, UINT64_C(1) << 7 | UINT64_C(1) << 8 | UINT64_C(1) << 9 | UINT64_C(1) << 10 | UINT64_C(1) << 11 };
 
 static const struct ar_field_desc ar_cmd_record_evidence_out_fields[] = {
 	{ "evidenceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_record_evidence_out, evidence_id), NULL, { 0, false },
@@ -8140,7 +8170,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_EVIDENCE_CHANGED] = { AR_EV_EVIDENCE_CHANGED, "evidence.changed", "evidence",
 	  "Evidence, a replay, a review or a verification was exported or noticed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_EVIDENCE, 0, NULL,
-	  { ar_ev_evidence_changed_fields, 15, sizeof(struct ar_ev_evidence_changed), ar_ev_evidence_changed_oneofs, 1, false, 0, 0 } },
+	  { ar_ev_evidence_changed_fields, 17, sizeof(struct ar_ev_evidence_changed), ar_ev_evidence_changed_oneofs, 1, false, 0, 0 } },
 	[AR_EV_SNAPSHOT_UPDATED] = { AR_EV_SNAPSHOT_UPDATED, "snapshot.updated", "snapshot",
 	  "A stored snapshot or read model was rewritten.",
 	  false, AR_CLASS_STANDARD, 0, 0, NULL,
@@ -9462,11 +9492,11 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_SESSION_UPDATED, AR_EV_OUTPUT_REDACTED }, 2, 200, NULL, "extension (session.updated without a verb)" },
 	[AR_CMD_RECORD_EVIDENCE] = { AR_CMD_RECORD_EVIDENCE, "record_evidence",
 	  "Record what an evidence system says of a scope: how checks ended, a review, a trace, a note. The runtime quotes it with its source and judges nothing.",
-	  true, true, true, 1u << 2, "decide", { ar_cmd_record_evidence_in_fields, 11, sizeof(struct ar_cmd_record_evidence_in), ar_cmd_record_evidence_in_oneofs, 2, false, 0, 0 },
+	  true, true, true, 1u << 2, "decide", { ar_cmd_record_evidence_in_fields, 13, sizeof(struct ar_cmd_record_evidence_in), ar_cmd_record_evidence_in_oneofs, 2, false, 0, 0 },
 	  { ar_cmd_record_evidence_out_fields, 2, sizeof(struct ar_cmd_record_evidence_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_ANY, 5, { offsetof(struct ar_cmd_record_evidence_in, session_id), offsetof(struct ar_cmd_record_evidence_in, thread_id), offsetof(struct ar_cmd_record_evidence_in, turn_id), offsetof(struct ar_cmd_record_evidence_in, task_id), offsetof(struct ar_cmd_record_evidence_in, job_id) }, AR_ERR_SCOPE_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_record_evidence_in, idempotency_key) }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_SCOPE_NOT_FOUND }, 2,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_SCOPE_NOT_FOUND, AR_ERR_INVALID_INPUT }, 3,
 	  (const uint16_t[]){ AR_EV_EVIDENCE_CHANGED }, 1, 200, NULL, "extension (evidence.changed has the callback of an evidence system as a source, and no command for it)" },
 	[AR_CMD_COUNT_EVENTS] = { AR_CMD_COUNT_EVENTS, "count_events",
 	  "Count the facts of a session in equal parts of a span of time: where in its log something happened.",

@@ -845,6 +845,14 @@ enum ar_schedule_overlap {
 	AR_SCHEDULE_OVERLAP_CANCEL = 3,
 };
 
+enum ar_signal_word {
+	AR_SIGNAL_WORD_EXPORTED = 1,
+	AR_SIGNAL_WORD_NOT_APPLICABLE = 2,
+	AR_SIGNAL_WORD_UNSUPPORTED = 3,
+	AR_SIGNAL_WORD_NOT_RECORDED = 4,
+	AR_SIGNAL_WORD_MISSING_CORRELATION = 5,
+};
+
 enum ar_turn_options_mode {
 	AR_TURN_OPTIONS_MODE_DEFAULT = 1,
 	AR_TURN_OPTIONS_MODE_UNTRUSTED = 2,
@@ -1793,6 +1801,7 @@ enum ar_record_evidence_kind {
 	AR_RECORD_EVIDENCE_KIND_REVIEW = 3,
 	AR_RECORD_EVIDENCE_KIND_TRACE = 4,
 	AR_RECORD_EVIDENCE_KIND_VERIFICATION = 5,
+	AR_RECORD_EVIDENCE_KIND_REQUEST_LOG = 6,
 };
 
 enum ar_field_kind {
@@ -2542,6 +2551,17 @@ struct ar_shape_known_gap { /* known_gap */
 
 struct ar_shape_known_gap_list {
 	const struct ar_shape_known_gap *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_signal_status { /* signal_status */
+	struct ar_str signal; /* string */
+	int status; /* enum */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_signal_status_list {
+	const struct ar_shape_signal_status *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -3983,6 +4003,17 @@ struct ar_shape_webhook_record_list {
 	size_t count;
 };
 
+struct ar_shape_reported_signal { /* reported_signal */
+	struct ar_str signal; /* string */
+	struct ar_str status; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_reported_signal_list {
+	const struct ar_shape_reported_signal *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_evidence_record { /* evidence_record */
 	struct ar_str evidence_id; /* string */
 	int kind; /* enum */
@@ -3995,6 +4026,8 @@ struct ar_shape_evidence_record { /* evidence_record */
 	struct ar_shape_verification_outcome_list verification_outcomes; /* array? */
 	struct ar_shape_known_gap_list known_gaps; /* array? */
 	struct ar_texts trace_ids; /* array? */
+	struct ar_str request_log_ref; /* ref? */
+	struct ar_shape_signal_status_list signals; /* array? */
 	int64_t sequence; /* int */
 	ar_usec at; /* time */
 	struct ar_str extra_; /* other members: "k":v,... */
@@ -4688,6 +4721,8 @@ struct ar_ev_evidence_changed { /* evidence.changed */
 	struct ar_str tree_root; /* string? */
 	struct ar_texts trace_ids; /* array? */
 	struct ar_opt_int duration_ms; /* int? */
+	struct ar_str request_log_ref; /* ref? */
+	struct ar_shape_signal_status_list signals; /* array? */
 };
 
 struct ar_ev_snapshot_updated { /* snapshot.updated */
@@ -7189,6 +7224,8 @@ struct ar_cmd_record_evidence_in { /* record_evidence, input */
 	struct ar_str external_ref; /* string? */
 	struct ar_shape_verification_outcome_list verification_outcomes; /* array? */
 	struct ar_str note; /* string? */
+	struct ar_str lines; /* string? */
+	struct ar_shape_reported_signal_list signals; /* array? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -7231,6 +7268,7 @@ extern const struct ar_enum_desc ar_worker_reach_desc;
 extern const struct ar_enum_desc ar_schedule_catch_up_desc;
 extern const struct ar_enum_desc ar_job_input_format_desc;
 extern const struct ar_enum_desc ar_schedule_overlap_desc;
+extern const struct ar_enum_desc ar_signal_word_desc;
 extern const struct ar_enum_desc ar_turn_options_mode_desc;
 extern const struct ar_enum_desc ar_turn_options_sandbox_desc;
 extern const struct ar_enum_desc ar_turn_options_fallback_desc;
@@ -7420,6 +7458,7 @@ extern const struct ar_struct_desc ar_shape_preserved_desc;
 extern const struct ar_struct_desc ar_shape_evidence_scope_desc;
 extern const struct ar_struct_desc ar_shape_verification_outcome_desc;
 extern const struct ar_struct_desc ar_shape_known_gap_desc;
+extern const struct ar_struct_desc ar_shape_signal_status_desc;
 extern const struct ar_struct_desc ar_shape_policy_author_desc;
 extern const struct ar_struct_desc ar_shape_policy_rule_desc;
 extern const struct ar_struct_desc ar_shape_session_budget_desc;
@@ -7510,6 +7549,7 @@ extern const struct ar_struct_desc ar_shape_file_change_desc;
 extern const struct ar_struct_desc ar_shape_worker_live_desc;
 extern const struct ar_struct_desc ar_shape_quota_row_desc;
 extern const struct ar_struct_desc ar_shape_webhook_record_desc;
+extern const struct ar_struct_desc ar_shape_reported_signal_desc;
 extern const struct ar_struct_desc ar_shape_evidence_record_desc;
 extern const struct ar_struct_desc ar_shape_event_bucket_desc;
 extern const struct ar_struct_desc ar_shape_context_selection_desc;

@@ -352,6 +352,11 @@ void ar_export_fact(struct ar_export *x, struct ar_json fact, const struct ar_ex
 	x->format->fact(x, &f);
 }
 
+void ar_export_add_members(struct ar_export *x, struct ar_str members)
+{
+	ar_export_keep(&x->members, members);
+}
+
 void ar_export_end(struct ar_export *x)
 {
 	x->format->end(x);
@@ -405,6 +410,7 @@ void ar_export_free(struct ar_export *x)
 	ar_free(x->tools);
 	ar_free(x->first);
 	ar_free(x->last);
+	ar_free(x->members);
 	if (x->format->fini)
 		x->format->fini(x);
 	ar_free(x->own);

@@ -57,6 +57,7 @@ struct ar_export {
 	struct ar_export_sums sums; /* of all threads */
 	char *session, *runtime, *title, *tools; /* tools: the newest list, JSON */
 	char *first, *last; /* time of the first and the newest fact */
+	char *members; /* of the caller, for the end of the document; NULL: none */
 	int64_t facts;
 	void *own; /* of the format */
 };

@@ -321,7 +321,7 @@ static void take_fact(struct ar_export *x, const struct ar_export_fact *f)
 		p = x->own = ar_new0(sizeof(*p));
 		p->steps.write = write_step;
 	}
-	ar_steps_fact(x, f, &p->steps);
+	ar_export_steps_fact(x, f, &p->steps);
 }
 
 /* ---- the head of the page ---- */
@@ -464,7 +464,7 @@ static void end(struct ar_export *x)
 
 	if (!p)
 		return;
-	ar_steps_end(x, &p->steps);
+	ar_export_steps_end(x, &p->steps);
 	begin_page(x, &p->out);
 	ar_buf_addz(&p->out, "<div class=\"tables\">\n");
 	add_summary(x, &p->out);
@@ -492,5 +492,6 @@ static void drop_page(struct ar_export *x)
 	ar_buf_fini(&p->nav);
 }
 
-const struct ar_export_format ar_export_html = { "html", take_fact,	  end, ar_steps_drop, drop_page,
-						 true,	 (size_t)64 << 10 };
+const struct ar_export_format ar_export_html = {
+	"html", take_fact, end, ar_export_steps_drop, drop_page, true, (size_t)64 << 10
+};

@@ -153,7 +153,7 @@ static void take_fact(struct ar_export *x, const struct ar_export_fact *f)
 		d = x->own = ar_new0(sizeof(*d));
 		d->steps.write = write_step;
 	}
-	ar_steps_fact(x, f, &d->steps);
+	ar_export_steps_fact(x, f, &d->steps);
 }
 
 /* ---- the document ---- */
@@ -183,7 +183,7 @@ static void end(struct ar_export *x)
 
 	if (!d)
 		return;
-	ar_steps_end(x, &d->steps);
+	ar_export_steps_end(x, &d->steps);
 	begin_document(x, &d->out, &d->steps.counts);
 	for (size_t i = 0; i < x->count; i++) {
 		const struct ar_export_thread *t = x->threads[i];
@@ -209,6 +209,6 @@ static void drop_document(struct ar_export *x)
 		ar_buf_fini(&d->out);
 }
 
-const struct ar_export_format ar_export_markdown = { "markdown",     take_fact,	    end,
-						     ar_steps_drop,  drop_document, true,
+const struct ar_export_format ar_export_markdown = { "markdown",	   take_fact,	  end,
+						     ar_export_steps_drop, drop_document, true,
 						     (size_t)1 << 20 };

@@ -11,6 +11,7 @@ struct replay {
 	struct ar_export_steps steps;
 	struct ar_buf out;
 	struct ar_buf answers, facts; /* elements of arrays */
+	struct ar_buf context, inventory; /* of the turn: objects with the fact and its refs */
 	char *mode, *folder;
 	int64_t turns; /* that were written */
 	int64_t step; /* of the turn */
@@ -169,12 +170,23 @@ static void begin_turn(struct ar_export *x, struct replay *r, const struct ar_ex
 	ar_export_write_buf(x, 1, &r->out);
 }
 
+/* Where the context and the tools of the turn are in the log. */
+static void write_refs(struct replay *r)
+{
+	if (r->context.len)
+		ar_buf_addf(&r->out, "\"context\":%.*s,", AR_STR_ARG(ar_buf_str(&r->context)));
+	if (r->inventory.len)
+		ar_buf_addf(&r->out, "\"toolInventory\":%.*s,", AR_STR_ARG(ar_buf_str(&r->inventory)));
+}
+
 static void close_turn(struct ar_export *x, struct replay *r)
 {
 	if (!r->is_open)
 		return;
 	r->is_open = false;
-	ar_buf_addz(&r->out, ",\"answers\":[");
+	ar_buf_addz(&r->out, ",");
+	write_refs(r);
+	ar_buf_addz(&r->out, "\"answers\":[");
 	ar_buf_adds(&r->out, ar_buf_str(&r->answers));
 	ar_buf_addz(&r->out, "],\"facts\":[");
 	ar_buf_adds(&r->out, ar_buf_str(&r->facts));
@@ -228,6 +240,42 @@ static void write_step(struct ar_export *x, struct ar_export_thread *t, const st
 	}
 }
 
+static void add_refs(struct ar_jw *w, struct ar_json refs)
+{
+	for (struct ar_json_iter it = ar_json_iter(refs); ar_json_next(&it);) {
+		struct ar_str ref;
+
+		if (ar_json_str(it.value, &ref))
+			ar_jw_str(w, ref);
+	}
+}
+
+/* The newest ones count: a turn that changes neither has those of the turn before. */
+static void keep_refs(struct replay *r, const struct ar_export_fact *f)
+{
+	static const char *const lists[] = { "memoryRefs", "knowledgeRefs", "workspaceRefs", "browserRefs",
+					     "instructionRefs" };
+	bool is_context = ar_str_is(f->type, "context.resolved");
+	struct ar_buf *out = is_context ? &r->context : &r->inventory;
+	struct ar_jw w;
+
+	if ((!is_context && !ar_str_is(f->type, "tool.catalog.resolved")) || !f->thread ||
+	    f->thread->number > 1)
+		return;
+	ar_buf_clear(out);
+	w = ar_jw(out);
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "eventId", f->id);
+	ar_jw_key(&w, "refs");
+	ar_jw_open_array(&w);
+	for (size_t i = 0; is_context && i < AR_ARRAY_LEN(lists); i++)
+		add_refs(&w, ar_json_get(f->payload, lists[i]));
+	if (!is_context && !ar_str_absent(ar_export_str(f->payload, "catalogRef")))
+		ar_jw_str(&w, ar_export_str(f->payload, "catalogRef"));
+	ar_jw_close_array(&w);
+	ar_jw_close(&w);
+}
+
 static void keep_environment(struct replay *r, const struct ar_export_fact *f)
 {
 	if (ar_str_is(f->type, "workspace.bound"))
@@ -248,7 +296,8 @@ static void take_fact(struct ar_export *x, const struct ar_export_fact *f)
 		r->steps.write = write_step;
 	}
 	keep_environment(r, f);
-	ar_steps_fact(x, f, &r->steps);
+	keep_refs(r, f);
+	ar_export_steps_fact(x, f, &r->steps);
 }
 
 /* ---- the document ---- */
@@ -273,7 +322,7 @@ static void end(struct ar_export *x)
 
 	if (!r)
 		return;
-	ar_steps_end(x, &r->steps);
+	ar_export_steps_end(x, &r->steps);
 	close_turn(x, r);
 	if (!r->turns)
 		return;
@@ -290,7 +339,11 @@ static void end(struct ar_export *x)
 	ar_buf_addz(&r->out, "[\n");
 	ar_export_write_buf(x, 0, &r->out);
 	x->sink.copy(x->sink.arg, 1);
-	ar_export_write(x, 0, "\n]}\n");
+	ar_buf_addz(&r->out, "\n]");
+	if (x->members)
+		ar_buf_addf(&r->out, ",%s", x->members);
+	ar_buf_addz(&r->out, "}\n");
+	ar_export_write_buf(x, 0, &r->out);
 }
 
 static void fini(struct ar_export *x)
@@ -302,9 +355,11 @@ static void fini(struct ar_export *x)
 	ar_buf_fini(&r->out);
 	ar_buf_fini(&r->answers);
 	ar_buf_fini(&r->facts);
+	ar_buf_fini(&r->context);
+	ar_buf_fini(&r->inventory);
 	ar_free(r->mode);
 	ar_free(r->folder);
 }
 
-const struct ar_export_format ar_export_replay = { "replay", take_fact,	     end, ar_steps_drop, fini,
+const struct ar_export_format ar_export_replay = { "replay", take_fact,	     end, ar_export_steps_drop, fini,
 						   false,    (size_t)1 << 20 };

@@ -40,6 +40,9 @@ size_t ar_export_parts(const struct ar_export *x, struct ar_json fact, struct ar
 void ar_export_fact(struct ar_export *x, struct ar_json fact, const struct ar_export_part *parts,
 		    size_t count);
 
+/* Members that the document of a case has beside its own, JSON without the braces; copied. */
+void ar_export_add_members(struct ar_export *x, struct ar_str members);
+
 /* After the last one: writes what is still held, and the rest of the document. */
 void ar_export_end(struct ar_export *x);
 

@@ -70,7 +70,7 @@ static void free_step(struct ar_export_step *s)
 	ar_free(s);
 }
 
-void ar_steps_drop(struct ar_export_thread *t)
+void ar_export_steps_drop(struct ar_export_thread *t)
 {
 	struct open *o = t->open;
 
@@ -434,7 +434,7 @@ static void count_fact(struct ar_export_counts *c, struct ar_str type)
 		*counted[i].count += ar_str_is(type, counted[i].type);
 }
 
-void ar_steps_fact(struct ar_export *x, const struct ar_export_fact *f, struct ar_export_steps *steps)
+void ar_export_steps_fact(struct ar_export *x, const struct ar_export_fact *f, struct ar_export_steps *steps)
 {
 	count_fact(&steps->counts, f->type);
 	if (!f->thread)
@@ -449,7 +449,7 @@ void ar_steps_fact(struct ar_export *x, const struct ar_export_fact *f, struct a
 		on_note(x, f, steps);
 }
 
-void ar_steps_end(struct ar_export *x, struct ar_export_steps *steps)
+void ar_export_steps_end(struct ar_export *x, struct ar_export_steps *steps)
 {
 	for (size_t i = 0; i < x->count; i++)
 		end_step(x, x->threads[i], steps);

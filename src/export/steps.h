@@ -66,8 +66,8 @@ struct ar_export_steps {
 };
 
 /* As the functions of a format. */
-void ar_steps_fact(struct ar_export *x, const struct ar_export_fact *f, struct ar_export_steps *steps);
-void ar_steps_end(struct ar_export *x, struct ar_export_steps *steps);
-void ar_steps_drop(struct ar_export_thread *t);
+void ar_export_steps_fact(struct ar_export *x, const struct ar_export_fact *f, struct ar_export_steps *steps);
+void ar_export_steps_end(struct ar_export *x, struct ar_export_steps *steps);
+void ar_export_steps_drop(struct ar_export_thread *t);
 
 #endif

@@ -127,20 +127,21 @@ test('redactionPolicy without_contents: digests instead of contents, and the gap
 	await refused(w.rt, 'unavailable_refs', 'export_evidence', { sessionId, redactionPolicy: 'without_contents', include: ['contents'] });
 });
 
-test('CP-37 EX-04 EV-26 a replay case holds input, options, facts and the assertions of the caller', async () => {
-	const { sessionId, turnId, threadId } = await turn('hello', { options: { temperature: 0.5 } });
+test('EV-26 a replay case holds input, options, refs, facts and the assertions of the caller', async () => {
+	const { sessionId, turnId } = await turn('hello', { options: { temperature: 0.5 } });
+	await turn('another turn', { sessionId });
 	const assertions = [{ type: 'turn.completed' }], graderInstructions = 'It must greet.';
 	const { replayRef, evidenceId } = await ok(w.rt, 'export_replay', { turnId, sessionId, assertions, graderInstructions });
-	const replay = await documentOf(w.rt, replayRef);
-	assert.equal(replay.type, 'agentruntime.replay/1');
+	const replay = await documentOf(w.rt, replayRef), log = await logOf(sessionId);
+	assert.equal(replay.type, 'agentruntime.case/1');
 	assert.deepEqual([replay.assertions, replay.graderInstructions], [assertions, graderInstructions]);
-	assert.equal(replay.cases.length, 1);
-	assert.deepEqual([replay.cases[0].turnId, replay.cases[0].threadId, replay.cases[0].options.temperature], [turnId, threadId, 0.5]);
-	assert.deepEqual(JSON.parse(await bytesOf(w.rt, replay.cases[0].inputRef)), [{ type: 'text', text: 'hello' }]);
-	const events = replay.files.find((f) => f.name === 'events.ndjson');
+	assert.deepEqual(replay.turns.map((t) => [t.turnId, t.input, t.options.temperature]), [[turnId, 'hello', 0.5]]);
+	const named = (id) => log.find((e) => e.eventId === id)?.type;
+	assert.deepEqual([named(replay.turns[0].eventId), named(replay.turns[0].context.eventId), replay.turns[0].toolInventory], ['turn.submitted', 'context.resolved', undefined], 'a session without tools has no inventory');
+	const events = replay.evidence.files.find((f) => f.name === 'events.ndjson');
 	const lines = (await bytesOf(w.rt, events.parts[0].ref)).toString().split('\n').filter(Boolean).map((l) => JSON.parse(l));
 	assert.deepEqual(lines.map((e) => e.type).filter((t) => /^turn\./.test(t)), ['turn.submitted', 'turn.started', 'turn.completed']);
-	const [fact] = (await logOf(sessionId)).filter((e) => e.type === 'evidence.changed');
+	const [fact] = log.filter((e) => e.type === 'evidence.changed');
 	assert.deepEqual([fact.evidenceId, fact.payload.kind, fact.payload.replayRef, fact.turnId], [evidenceId, 'replay', replayRef, turnId]);
 });
 

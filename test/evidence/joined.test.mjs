@@ -22,7 +22,7 @@ test('EX-10 the trace id of a turn is in its facts, its pack and at the collecto
 	const other = await submit(plain.rt, 'hello');
 	await waitFor(async () => (await ok(plain.rt, 'get_session', { sessionId: other.sessionId })).status === 'idle', 'rest');
 	const untraced = jsonOf(await download(plain.rt, (await ok(plain.rt, 'export_evidence', { turnId: other.turnId })).packRef), 'summary.json');
-	assert.deepEqual([untraced.runtimeCorrelation.traceId, untraced.signals.traces], [undefined, 'not_applicable']);
+	assert.deepEqual([untraced.runtimeCorrelation.traceId, untraced.signals.traces], [undefined, 'not_recorded']);
 	await plain.rt.stop();
 });
 

@@ -5,11 +5,12 @@ import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } fr
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { newFolder, ok } from '../lib/runtime.mjs';
+import { documentOf } from '../evidence/packs.mjs';
 import { ctl, must, place, turn } from './session.mjs';
 
 const TURNS = 20;
 const call = (name, args) => `[[tool ${name} ${JSON.stringify(args)}]]`;
-let w, file, recorded, files;
+let w, file, recorded, files, sessionId;
 
 /** What the model does in the turn of that number. */
 const inputs = [
@@ -23,7 +24,7 @@ before(async () => {
 	w = await place();
 	files = newFolder();
 	execFileSync('cp', ['-a', `${w.root}/.`, files]);
-	const { sessionId } = await ok(w.rt, 'create_session', { workspaceId: w.workspaceId });
+	({ sessionId } = await ok(w.rt, 'create_session', { workspaceId: w.workspaceId }));
 	for (let i = 0; i < TURNS; i++) await turn(w, sessionId, inputs[i % inputs.length](i), i % 8 === 3 ? 'deny' : 'allow');
 	file = join(newFolder(), 'case.json');
 	writeFileSync(file, await must(w, 'export', sessionId, '--format', 'replay'));
@@ -56,6 +57,23 @@ test('EX-05 20 recorded turns with tools run again: every fact is equal, and not
 	assert.deepEqual(left().filter((name) => !was.includes(name)), []);
 	assert.equal(readFileSync(join(files, 'note.txt'), 'utf8'), 'one\ntwo\nthree\n', 'the files that were given are as they were');
 	assert.ok(!existsSync(join(files, 'f0.txt')));
+});
+
+test('CP-37 EX-04 the document of export_replay is the same case, and runs from that file alone; so does one turn of it', async () => {
+	const assertions = [{ type: 'turn.completed' }], graderInstructions = 'Look at the exits.';
+	const replayOf = async (scope) => documentOf(w.rt, (await ok(w.rt, 'export_replay', { sessionId, assertions, graderInstructions, sequence: recorded.facts, ...scope })).replayRef);
+	const { evidence, assertions: kept, graderInstructions: how, ...whole } = await replayOf({});
+	assert.deepEqual(whole, recorded, 'one writer');
+	assert.deepEqual([kept, how, evidence.scope.sessionId, evidence.tree.size], [assertions, graderInstructions, sessionId, recorded.facts]);
+	const { turnId } = recorded.turns[1], one = await replayOf({ turnId }), path = join(newFolder(), 'case.json');
+	assert.deepEqual(one.turns, [recorded.turns[1]]);
+	assert.ok(one.hasWorkspace && one.permissionMode === 'on_request' && one.tools.includes('shell') && one.turns[0].toolInventory.eventId && one.turns[0].context.eventId);
+	writeFileSync(path, JSON.stringify(one));
+	const again = await ctl(w, 'replay', path, '--files', files);
+	assert.deepEqual([again.code, again.out.toString()], [0, '1 turns, 4 facts: equal\n'], again.err);
+	one.turns[0].facts[1].exit = '0';
+	writeFileSync(path, JSON.stringify(one));
+	assert.match((await ctl(w, 'replay', path, '--files', files)).out.toString(), /^turn 1, step 1, call shell: exit was "0", is "1"\n/);
 });
 
 test('a changed answer of a tool, of the model and of a person are differences, each named by turn, step and call', async () => {

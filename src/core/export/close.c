@@ -10,38 +10,50 @@
 
 /* ---- signals ---- */
 
-static void write_signal(struct ar_jw *w, const char *name, bool is_there)
+static void write_word(struct ar_jw *w, const char *name, enum ar_signal_word word)
 {
-	ar_jw_mstr(w, name, is_there ? AR_STR("exported") : AR_STR("not_applicable"));
+	ar_jw_mstr(w, name, ar_str_from(ar_enum_name(&ar_signal_word_desc, (int)word)));
+}
+
+static enum ar_signal_word word_for(bool is_there)
+{
+	return is_there ? AR_SIGNAL_WORD_EXPORTED : AR_SIGNAL_WORD_NOT_APPLICABLE;
 }
 
 /* Contents are there, or are left out by the caller's policy; single ones that are gone are gaps. */
-static struct ar_str contents_word(const struct ar_pack *p)
+static enum ar_signal_word contents_word(const struct ar_pack *p)
 {
-	if (p->seen_count == 0)
-		return AR_STR("not_applicable");
-	return p->request.leaves_contents ? AR_STR("not_recorded") : AR_STR("exported");
+	if (p->seen.count > 0 && p->request.leaves_contents)
+		return AR_SIGNAL_WORD_NOT_RECORDED;
+	return word_for(p->seen.count > 0);
 }
 
-/* Calls of models are the request log: each fact about one names its turn, or is said not to be joined. */
-static struct ar_str requests_word(const struct ar_pack *p)
+/* Calls of models are the request log, beside logs that others recorded: what names no turn is not joined. */
+static enum ar_signal_word requests_word(const struct ar_pack *p)
 {
-	if (p->unjoined > 0)
-		return AR_STR("missing_correlation");
-	return p->counts[ar_pack_signal_of(AR_EV_MODEL_COMPLETED)] > 0 ? AR_STR("exported")
-								       : AR_STR("not_applicable");
+	if (p->unjoined + p->logs.unjoined > 0)
+		return AR_SIGNAL_WORD_MISSING_CORRELATION;
+	return word_for(p->logs.joined > 0 || p->counts[ar_pack_signal_of(AR_EV_MODEL_COMPLETED)] > 0);
+}
+
+/* Every turn could be traced; one that was not has no trace that could be found. */
+static enum ar_signal_word traces_word(const struct ar_pack *p)
+{
+	if (p->traces.count == 0 && p->counts[ar_pack_signal_of(AR_EV_TURN_STARTED)] > 0)
+		return AR_SIGNAL_WORD_NOT_RECORDED;
+	return word_for(p->traces.count > 0);
 }
 
 void ar_pack_write_signals(struct ar_pack *p, struct ar_jw *w)
 {
 	ar_jw_open(w);
 	for (size_t i = 0; ar_pack_signal(i); i++)
-		write_signal(w, ar_pack_signal(i), p->counts[i] > 0);
-	ar_jw_mstr(w, "contents", contents_word(p));
-	ar_jw_mstr(w, "requestLog", requests_word(p));
-	write_signal(w, "traces", p->traces.count > 0);
-	ar_jw_mstr(w, "browser", AR_STR("not_applicable"));
-	ar_jw_mstr(w, "metrics", AR_STR("unsupported")); /* they are of the process, not of a scope */
+		write_word(w, ar_pack_signal(i), word_for(p->counts[i] > 0));
+	write_word(w, "contents", contents_word(p));
+	write_word(w, "requestLog", requests_word(p));
+	write_word(w, "traces", traces_word(p));
+	write_word(w, "browser", AR_SIGNAL_WORD_NOT_APPLICABLE);
+	write_word(w, "metrics", AR_SIGNAL_WORD_UNSUPPORTED); /* they are of the process, not of a scope */
 	ar_jw_close(w);
 }
 
@@ -147,7 +159,8 @@ static void write_counts(const struct ar_pack *p, struct ar_jw *w)
 	}
 	ar_jw_mint(w, "failedToolCalls", (int64_t)p->failed_calls);
 	ar_jw_mint(w, "contents", (int64_t)p->present);
-	ar_jw_mint(w, "unjoinedRequests", (int64_t)p->unjoined);
+	ar_jw_mint(w, "joinedLogLines", (int64_t)p->logs.joined);
+	ar_jw_mint(w, "unjoinedRequests", (int64_t)(p->unjoined + p->logs.unjoined));
 	ar_jw_close(w);
 }
 
@@ -203,8 +216,11 @@ static enum ar_status check_found(const struct ar_pack *p, struct ar_error *err)
 	if (p->request.kind == AR_PACK_REPLAY && !ar_str_absent(p->lost_input))
 		return ar_refuse(err, AR_ERR_INPUT_UNAVAILABLE, "the input %.*s is not stored any more",
 				 AR_STR_ARG(p->lost_input));
-	if (p->request.kind == AR_PACK_REPLAY && p->case_count == 0)
-		return ar_refuse(err, AR_ERR_INPUT_UNAVAILABLE, "no turn was submitted in this scope");
+	if (p->replay && (p->submitted == 0 || ar_case_is_empty(p->replay)))
+		return ar_refuse(err, AR_ERR_INPUT_UNAVAILABLE, "no turn with an input began in this scope");
+	if (p->replay && ar_case_is_too_long(p->replay))
+		return ar_refuse(err, AR_ERR_EXPORT_FAILED,
+				 "a turn of the scope has more than 16 MiB; name others with turnId");
 	return AR_OK;
 }
 
@@ -230,8 +246,13 @@ static void note_left_out(struct ar_pack *p)
 {
 	if (p->request.leaves_contents && p->present > 0)
 		ar_pack_gap(p, AR_STR("contents"), "left out by redactionPolicy without_contents");
-	if (p->request.kind == AR_PACK_REPLAY && p->case_count > AR_PACK_CASES)
-		ar_pack_gap(p, AR_STR("cases"), "the scope has more turns than one replay takes");
+	if (p->logs.unjoined > 0)
+		ar_pack_gap(p, AR_STR("requestLog"),
+			    ar_arena_fmt(&p->arena, "%llu lines name no turn or model request of the session",
+					 (unsigned long long)p->logs.unjoined)
+				    .p);
+	if (p->left_out > 0)
+		ar_pack_gap(p, AR_STR("turns"), "the scope has more turns than one case takes");
 	if (p->request.kind == AR_PACK_REVIEW_PAGE && p->more_gaps > 0)
 		ar_pack_gap(p, AR_STR("facts"), "the page has room for the first ones only");
 	else if (p->more_gaps > 0 && p->gap_count == AR_PACK_GAPS)
@@ -280,29 +301,49 @@ enum ar_status ar_pack_close(struct ar_pack *p, const struct ar_session *s, cons
 	return AR_OK;
 }
 
+static void write_files(struct ar_pack *p, struct ar_jw *w)
+{
+	ar_jw_key(w, "files");
+	ar_jw_open_array(w);
+	for (size_t i = 0; i < AR_PACK_FILES; i++) {
+		if (p->files[i].is_used && !(p->replay && i == AR_PACK_SUMS))
+			ar_pack_file_write(&p->files[i], p->session_key, w);
+	}
+	ar_jw_close_array(w);
+}
+
+/* What the caller gave, and where the evidence is that the case comes from. */
+static void write_case(struct ar_pack *p, struct ar_buf *out)
+{
+	struct ar_buf members = { 0 };
+	struct ar_jw w = ar_jw(&members);
+
+	ar_jw_mraw(&w, "assertions", p->request.assertions);
+	ar_jw_mstr(&w, "graderInstructions", p->request.instructions);
+	ar_jw_key(&w, "evidence");
+	ar_jw_open(&w);
+	ar_pack_write_scope(p, &w);
+	write_list(&w, "recorded", &p->outcomes);
+	write_files(p, &w);
+	ar_jw_close(&w);
+	ar_case_write(p->replay, ar_buf_str(&members), out);
+	ar_buf_fini(&members);
+}
+
 void ar_pack_document(struct ar_pack *p, const struct ar_sign_key *key, struct ar_buf *out)
 {
-	bool is_replay = p->request.kind == AR_PACK_REPLAY;
 	struct ar_jw w = ar_jw(out);
 
+	if (p->replay) {
+		write_case(p, out);
+		return;
+	}
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "type", is_replay ? AR_STR("agentruntime.replay/1") : AR_STR("agentruntime.pack/1"));
+	ar_jw_mstr(&w, "type", AR_STR("agentruntime.pack/1"));
 	ar_pack_write_scope(p, &w);
-	if (is_replay) {
-		write_list(&w, "cases", &p->cases);
-		ar_jw_mstr(&w, "expected", AR_STR("timeline.ndjson"));
-		ar_jw_mraw(&w, "assertions", p->request.assertions);
-		ar_jw_mstr(&w, "graderInstructions", p->request.instructions);
-	}
 	write_list(&w, "recorded", &p->outcomes);
-	if (key && !is_replay)
+	if (key)
 		ar_jw_mstr(&w, "keyFingerprint", ar_sign_fingerprint(&p->arena, key->public));
-	ar_jw_key(&w, "files");
-	ar_jw_open_array(&w);
-	for (size_t i = 0; i < AR_PACK_FILES; i++) {
-		if (p->files[i].is_used && !(is_replay && i == AR_PACK_SUMS))
-			ar_pack_file_write(&p->files[i], p->session_key, &w);
-	}
-	ar_jw_close_array(&w);
+	write_files(p, &w);
 	ar_jw_close(&w);
 }

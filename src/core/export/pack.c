@@ -14,6 +14,7 @@ static const struct {
 	[AR_PACK_LEAVES] = { "leaves.txt", "text/plain" },
 	[AR_PACK_TIMELINE] = { "timeline.ndjson", "application/x-ndjson" },
 	[AR_PACK_MANIFEST] = { "manifest.ndjson", "application/x-ndjson" },
+	[AR_PACK_REQUESTS] = { "requests.ndjson", "application/x-ndjson" },
 	[AR_PACK_MODEL] = { "read_model.json", "application/json" },
 	[AR_PACK_SUMMARY] = { "summary.json", "application/json" },
 	[AR_PACK_SUMS] = { "SHA256SUMS", "text/plain" },
@@ -97,6 +98,8 @@ void ar_pack_init(struct ar_pack *p, const struct ar_pack_request *request, stru
 	}
 	p->files[AR_PACK_EVENTS].is_used = p->files[AR_PACK_TIMELINE].is_used =
 		p->files[AR_PACK_MANIFEST].is_used = true;
+	if (request->kind == AR_PACK_REPLAY)
+		p->replay = ar_case_new(session_key);
 }
 
 void ar_pack_fini(struct ar_pack *p)
@@ -104,11 +107,12 @@ void ar_pack_fini(struct ar_pack *p)
 	for (size_t i = 0; i < AR_PACK_FILES; i++)
 		ar_pack_file_fini(&p->files[i]);
 	ar_merkle_fini(&p->tree);
-	ar_buf_fini(&p->cases);
+	ar_case_free(p->replay);
 	ar_buf_fini(&p->outcomes);
 	ar_buf_fini(&p->review);
 	ar_free(p->contents);
-	ar_free(p->seen);
+	ar_id_set_fini(&p->seen);
+	ar_request_logs_fini(&p->logs);
 	ar_free(p->gaps);
 	ar_arena_fini(&p->arena);
 }
@@ -152,48 +156,13 @@ static bool is_in_scope(const struct ar_pack *p, const struct ar_event *e)
 
 /* ---- contents that facts name ---- */
 
-static uint8_t *slot_of(uint8_t (*seen)[16], size_t room, const uint8_t *key)
-{
-	static const uint8_t none[16];
-	uint64_t at;
-
-	memcpy(&at, key, sizeof(at));
-	while (memcmp(seen[at & (room - 1)], key, 16) != 0 && memcmp(seen[at & (room - 1)], none, 16) != 0)
-		at++;
-	return seen[at & (room - 1)];
-}
-
-static void make_room(struct ar_pack *p)
-{
-	size_t room = p->seen_room ? p->seen_room * 2 : 1024;
-	uint8_t(*bigger)[16];
-
-	if (p->seen_room && p->seen_count * 4 < p->seen_room * 3)
-		return;
-	bigger = ar_new0(room * sizeof(*bigger));
-	for (size_t i = 0; i < p->seen_room; i++)
-		memcpy(slot_of(bigger, room, p->seen[i]), p->seen[i], 16);
-	ar_free(p->seen);
-	p->seen = bigger;
-	p->seen_room = room;
-}
-
 /* Whether it was named before. */
 static bool was_seen(struct ar_pack *p, const struct ar_hash *h)
 {
-	uint8_t *slot;
+	enum ar_id_added added = ar_id_set_add(&p->seen, h, AR_PACK_CONTENTS);
 
-	make_room(p);
-	slot = slot_of(p->seen, p->seen_room, h->b);
-	if (memcmp(slot, h->b, 16) == 0)
-		return true;
-	if (p->seen_count < AR_PACK_CONTENTS) {
-		memcpy(slot, h->b, 16);
-		p->seen_count++;
-		return false;
-	}
-	p->more_gaps++; /* too many to be named */
-	return true;
+	p->more_gaps += added == AR_ID_FULL; /* too many to be named */
+	return added != AR_ID_NEW;
 }
 
 static void note_content(struct ar_pack *p, struct ar_str ref, uint64_t sequence, bool is_input)
@@ -326,24 +295,15 @@ static void note_trace(struct ar_pack *p, struct ar_str trace)
 		p->traces = ar_arena_texts_add(&p->arena, p->traces, ar_arena_str(&p->arena, trace));
 }
 
-/* A turn of a replay: what it was given. */
-static void note_case(struct ar_pack *p, const struct ar_event *e)
+/* A turn of a replay: its input must be there. */
+static void note_turn(struct ar_pack *p, const struct ar_event *e)
 {
 	const struct ar_ev_turn_submitted *in = e->payload;
-	struct ar_jw w = ar_jw(&p->cases);
 
 	note_content(p, in->input_ref, e->sequence, true);
-	if (p->case_count++ >= AR_PACK_CASES)
-		return;
-	w.comma = p->cases.len > 0;
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "turnId", e->ids[AR_SCOPE_TURN]);
-	ar_jw_mstr(&w, "threadId", e->ids[AR_SCOPE_THREAD]);
-	ar_jw_mstr(&w, "inputRef", in->input_ref);
-	ar_shape_write(&w, "options", &ar_shape_turn_options_desc, in->options);
-	ar_jw_mint(&w, "sequence", (int64_t)e->sequence);
-	ar_jw_mstr(&w, "eventId", e->event_id);
-	ar_jw_close(&w);
+	p->submitted++;
+	if (p->replay && !ar_case_admit(p->replay, e->ids[AR_SCOPE_TURN]))
+		p->left_out++;
 }
 
 /* What others said of it, quoted. */
@@ -352,7 +312,7 @@ static void note_outcomes(struct ar_pack *p, const struct ar_event *e)
 	const struct ar_ev_evidence_changed *of = e->payload;
 	struct ar_jw w = ar_jw(&p->outcomes);
 
-	if (ar_str_is(of->source, "runtime") || p->outcome_count++ >= AR_PACK_CASES)
+	if (ar_str_is(of->source, "runtime") || p->outcome_count++ >= AR_PACK_OUTCOMES)
 		return;
 	w.comma = p->outcomes.len > 0;
 	ar_jw_open(&w);
@@ -365,6 +325,11 @@ static void note_outcomes(struct ar_pack *p, const struct ar_event *e)
 		ar_jw_key(&w, "verificationOutcomes");
 		ar_list_encode(&ar_shape_verification_outcome_desc, &of->verification_outcomes, &w);
 	}
+	if (of->signals.at) {
+		ar_jw_key(&w, "signals");
+		ar_list_encode(&ar_shape_signal_status_desc, &of->signals, &w);
+	}
+	ar_jw_mstr(&w, "requestLogRef", of->request_log_ref);
 	ar_jw_close(&w);
 }
 
@@ -383,7 +348,7 @@ static void note_fact(struct ar_pack *p, const struct ar_event *e)
 		p->run = ar_arena_str(&p->arena, e->ids[AR_SCOPE_RUN]);
 	note_trace(p, e->ids[AR_SCOPE_TRACE]);
 	if (e->type == AR_EV_TURN_SUBMITTED)
-		note_case(p, e);
+		note_turn(p, e);
 	if (e->type == AR_EV_EVIDENCE_CHANGED)
 		note_outcomes(p, e);
 }
@@ -403,10 +368,19 @@ static void add_leaf(struct ar_pack *p, struct ar_str line)
 
 void ar_pack_fact(struct ar_pack *p, const struct ar_event *e, struct ar_str line)
 {
+	bool is_inside = is_in_scope(p, e);
+
 	add_leaf(p, line);
-	if (!is_in_scope(p, e))
+	if (is_inside)
+		note_fact(p, e);
+	if (p->request.kind == AR_PACK_EVIDENCE)
+		ar_request_logs_fact(p, e, is_inside);
+	/* What holds for all threads, such as the workspace, is needed to run one of them again. */
+	if (p->replay &&
+	    (is_inside || ar_str_absent(e->ids[AR_SCOPE_THREAD]) || !ar_str_absent(e->ids[AR_SCOPE_TURN])))
+		ar_case_fact(p->replay, e->ids[AR_SCOPE_TURN], line);
+	if (!is_inside)
 		return;
-	note_fact(p, e);
 	if (p->request.kind == AR_PACK_REVIEW_PAGE) {
 		ar_pack_review_fact(p, e, line);
 		return;

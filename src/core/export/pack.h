@@ -7,15 +7,17 @@
 #ifndef AR_EXPORT_PACK_H
 #define AR_EXPORT_PACK_H
 
+#include "case.h"
 #include "codec.h"
 #include "crypto/merkle.h"
 #include "crypto/sign.h"
 #include "pack_file.h"
+#include "request_log.h"
 #include "session.h"
 
 #define AR_PACK_GAPS 200 /* named one by one; more are counted */
 #define AR_PACK_TRACES 64 /* named at most */
-#define AR_PACK_CASES 256 /* turns of a replay at most */
+#define AR_PACK_OUTCOMES 256 /* that others recorded: quoted at most */
 #define AR_PACK_CONTENTS ((size_t)500000) /* contents of a pack at most */
 #define AR_PACK_REVIEW ((size_t)768 * 1024) /* bytes of the facts in a review */
 
@@ -27,6 +29,7 @@ enum ar_pack_file_id {
 	AR_PACK_LEAVES, /* of a part of the log: the hash of each fact, so that the root can be computed */
 	AR_PACK_TIMELINE,
 	AR_PACK_MANIFEST, /* contents */
+	AR_PACK_REQUESTS, /* lines of request logs that others recorded */
 	AR_PACK_MODEL,
 	AR_PACK_SUMMARY,
 	AR_PACK_SUMS,
@@ -68,16 +71,18 @@ struct ar_pack {
 	struct ar_str thread, run; /* of the first fact of the scope that has one; copied */
 	struct ar_pack_content *contents; /* that facts named since they were last looked for */
 	size_t content_count, content_room;
-	uint8_t (*seen)[16]; /* beginnings of the hashes that were named; zeros: free */
-	size_t seen_count, seen_room;
+	struct ar_id_set seen; /* hashes of contents that were named */
+	struct ar_request_logs logs; /* of evidence alone */
 	uint64_t present; /* contents that are there */
 	struct ar_shape_known_gap *gaps;
 	size_t gap_count;
 	uint64_t more_gaps;
 	struct ar_str lost_input; /* ref of the input of a turn that is not stored any more */
 	struct ar_texts traces;
-	struct ar_buf cases, outcomes, review;
-	size_t case_count, outcome_count;
+	struct ar_case_writer *replay; /* NULL: it is none */
+	struct ar_buf outcomes, review;
+	size_t submitted, left_out; /* turns of the scope; of these not in the case */
+	size_t outcome_count;
 	struct ar_str signals; /* JSON, once it is closed */
 	struct ar_hash root;
 };

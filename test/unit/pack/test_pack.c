@@ -121,12 +121,59 @@ static void test_gaps_are_bounded(void **state AR_UNUSED)
 	ar_pack_fini(&p);
 }
 
+/* Texts come before their fact is written; foreign refs are not asked for; what is too long is said. */
+static void test_case_has_limits(void **state AR_UNUSED)
+{
+	struct ar_arena a = { 0 };
+	struct ar_str input = ref_of(&a, "[{\"type\":\"text\",\"text\":\"hi\"}]"), bytes, line;
+	struct ar_case_writer *c = ar_case_new(AR_STR(KEY));
+	struct ar_hash hashes[4];
+	struct ar_buf out = { 0 };
+	static char filler[AR_CASE_FULL];
+
+	assert_true(ar_case_admit(c, AR_STR("t1")));
+	line = ar_arena_fmt(
+		&a,
+		"{\"type\":\"turn.submitted\",\"eventId\":\"e1\",\"threadId\":\"th\",\"turnId\":\"t1\","
+		"\"sessionId\":\"sess_x\",\"payload\":{\"inputRef\":\"%.*s\"}}",
+		AR_STR_ARG(input));
+	ar_case_fact(c, AR_STR("t1"), line);
+	ar_case_fact(c, AR_STR("t2"), line); /* of a turn that is not in the case */
+	ar_case_fact(c, AR_STR_NONE,
+		     AR_STR("{\"type\":\"turn.submitted\",\"threadId\":\"other\","
+			    "\"payload\":{\"inputRef\":\"blob_of_nobody\"}}"));
+	ar_case_fact(
+		c, AR_STR("t1"),
+		AR_STR("{\"type\":\"turn.started\",\"threadId\":\"th\",\"turnId\":\"t1\",\"payload\":{}}"));
+	assert_int_equal(ar_case_wanted(c, hashes, 4), 1);
+	bytes = AR_STR("[{\"type\":\"text\",\"text\":\"hi\"}]");
+	ar_case_bring(c, &bytes, 1);
+	assert_int_equal(ar_case_wanted(c, hashes, 4), 0);
+	assert_false(ar_case_is_empty(c));
+	ar_case_write(c, AR_STR("\"more\":1"), &out);
+	ar_buf_addc(&out, '\0');
+	assert_non_null(strstr(out.p, "\"turnId\":\"t1\",\"eventId\":\"e1\",\"input\":\"hi\""));
+	assert_non_null(strstr(out.p, "],\"more\":1}"));
+	memset(filler, 'x', sizeof(filler));
+	for (size_t i = 0; i < AR_CASE_MAX / AR_CASE_FULL; i++) {
+		assert_false(ar_case_is_too_long(c));
+		ar_case_fact(c, AR_STR("t1"), (struct ar_str){ filler, sizeof(filler) });
+		assert_int_equal(ar_case_wanted(c, hashes, 4), 0);
+		assert_false(ar_case_admit(c, AR_STR("t3")));
+	}
+	assert_true(ar_case_is_too_long(c));
+	ar_case_free(c);
+	ar_buf_fini(&out);
+	ar_arena_fini(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory_does_not_grow),
 		cmocka_unit_test(test_contents),
 		cmocka_unit_test(test_gaps_are_bounded),
+		cmocka_unit_test(test_case_has_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -998,6 +998,24 @@ export interface KnownGap {
   [extra: string]: unknown;
 }
 
+/** A signal, and whether it is there. */
+export interface SignalStatus {
+  /** The signal. */
+  signal: string;
+  /** Whether it is there. */
+  status: SignalWord;
+  [extra: string]: unknown;
+}
+
+/** A signal in the words of another system. */
+export interface ReportedSignal {
+  /** The signal. */
+  signal: string;
+  /** A word of signal_word; correlation_missing is read as missing_correlation. */
+  status: string;
+  [extra: string]: unknown;
+}
+
 /** Evidence that was exported or recorded. */
 export interface EvidenceRecord {
   /** The evidence. */
@@ -1022,6 +1040,10 @@ export interface EvidenceRecord {
   knownGaps?: KnownGap[];
   /** Traces of what is covered. */
   traceIds?: string[];
+  /** Of a request log: where its lines are stored. */
+  requestLogRef?: string;
+  /** Which signals the source says it has. */
+  signals?: SignalStatus[];
   /** Sequence of the evidence.changed fact. */
   sequence: number;
   /** When it was recorded. */
@@ -2635,3 +2657,6 @@ export type JobInputFormat = "item" | "lines" | "json" | "csv";
 
 /** What happens if a run of a schedule has not ended when the next is due: no run, it waits, or the one before is cancelled. */
 export type ScheduleOverlap = "skip" | "queue" | "cancel";
+
+/** Whether a signal is in evidence: it is; the scope has none; this build has none; it was not kept; it cannot be joined by an id. */
+export type SignalWord = "exported" | "not_applicable" | "unsupported" | "not_recorded" | "missing_correlation";

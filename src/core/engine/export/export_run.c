@@ -174,18 +174,67 @@ static void on_contents(struct ar_store_op *op)
 	advance(x);
 }
 
+static void on_texts(struct ar_store_op *op)
+{
+	struct export_run *x = AR_CONTAINER_OF(op, struct export_run, blobs.op);
+
+	if (!has_come(x, op))
+		return;
+	ar_case_bring(x->pack.replay, x->blobs.bytes, x->blobs.count);
+	ar_store_op_fini(op);
+	advance(x);
+}
+
+static void read_contents(struct export_run *x, size_t count, void (*done)(struct ar_store_op *op))
+{
+	x->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = done },
+						.session = key_of(x),
+						.hashes = x->hashes,
+						.count = count,
+						.is_check = true };
+	ar_store_submit(x->engine->o.store, &x->blobs.op);
+}
+
 static void look_for_contents(struct export_run *x)
 {
 	size_t left = x->pack.content_count - x->looked, count = left < TOGETHER ? left : TOGETHER;
 
 	for (size_t i = 0; i < count; i++)
 		x->hashes[i] = x->pack.contents[x->looked + i].hash;
-	x->blobs = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_contents },
-						.session = key_of(x),
-						.hashes = x->hashes,
-						.count = count,
-						.is_check = true };
-	ar_store_submit(x->engine->o.store, &x->blobs.op);
+	read_contents(x, count, on_contents);
+}
+
+/* Whether texts of a case are read now. */
+static bool look_for_texts(struct export_run *x)
+{
+	size_t count = x->pack.replay ? ar_case_wanted(x->pack.replay, x->hashes, TOGETHER) : 0;
+
+	if (count > 0)
+		read_contents(x, count, on_texts);
+	return count > 0;
+}
+
+/* ---- request logs of others ---- */
+
+static void on_log(struct ar_store_op *op)
+{
+	struct export_run *x = AR_CONTAINER_OF(op, struct export_run, blobs.op);
+
+	if (!has_come(x, op))
+		return;
+	ar_request_logs_bring(&x->pack, x->blobs.bytes[0]);
+	ar_store_op_fini(op);
+	advance(x);
+}
+
+/* Whether one is read now: when all ids of the session are known. */
+static bool look_for_log(struct export_run *x)
+{
+	bool is_wanted = !x->is_closed && ar_request_logs_wanted(&x->pack, &x->hashes[0]);
+
+	if (is_wanted)
+		read_contents(x, 1, on_log);
+	return is_wanted;
 }
 
 /* ---- parts ---- */
@@ -245,13 +294,15 @@ static void advance(struct export_run *x)
 	}
 	ar_pack_forget(&x->pack);
 	x->looked = 0;
+	if (look_for_texts(x))
+		return;
 	if (find_part(x))
 		store_part(x);
 	else if (x->is_closed)
 		finish(x);
 	else if (x->fold.state.head < x->fold.until)
 		read_page(x);
-	else
+	else if (!look_for_log(x))
 		close_pack(x);
 }
 

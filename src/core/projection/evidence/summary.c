@@ -72,7 +72,7 @@ static void write_traces(struct ar_jw *w, const struct ar_shape_evidence_record 
 {
 	for (size_t i = 0; i < r->trace_ids.count; i++)
 		ar_jw_str(w, r->trace_ids.at[i]);
-	if (r->kind == AR_EVIDENCE_RECORD_KIND_TRACE)
+	if (r->kind == AR_EVIDENCE_RECORD_KIND_TRACE && ar_str_absent(r->request_log_ref))
 		ar_jw_str(w, ar_str_absent(r->external_ref) ? r->ref : r->external_ref);
 }
 

@@ -37,6 +37,8 @@ enum ar_status ar_apply_evidence_changed(struct ar_session *s, const struct ar_e
 					      .verification_outcomes = p->verification_outcomes,
 					      .known_gaps = p->known_gaps,
 					      .trace_ids = p->trace_ids,
+					      .request_log_ref = p->request_log_ref,
+					      .signals = p->signals,
 					      .sequence = (int64_t)e->sequence,
 					      .at = e->time },
 				      AR_COPY_TEXT, &s->arena);

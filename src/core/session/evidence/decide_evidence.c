@@ -145,6 +145,40 @@ static enum ar_status check_scope(const struct ar_decision *d, const struct ar_c
 	return AR_OK;
 }
 
+/* The words of another system as ours. */
+static enum ar_status read_signals(struct ar_decision *d, struct ar_shape_reported_signal_list said,
+				   struct ar_shape_signal_status_list *ret, struct ar_error *err)
+{
+	struct ar_shape_signal_status *at = ar_arena_alloc(d->arena, (said.count + 1) * sizeof(*at));
+
+	*ret = (struct ar_shape_signal_status_list){ said.at ? at : NULL, said.count };
+	for (size_t i = 0; i < said.count; i++) {
+		struct ar_str word = said.at[i].status;
+
+		if (ar_str_is(word, "correlation_missing"))
+			word = AR_STR("missing_correlation");
+		at[i] = (struct ar_shape_signal_status){ .signal = said.at[i].signal,
+							 .status = ar_enum_find(&ar_signal_word_desc, word) };
+		if (at[i].status <= 0)
+			return ar_refuse(err, AR_ERR_INVALID_INPUT,
+					 "'%.*s' is no word for a signal; see docs/evidence.md",
+					 AR_STR_ARG(ar_str_utf8_prefix(word, 64)));
+	}
+	return AR_OK;
+}
+
+static enum ar_status check_record(const struct ar_decision *d, const struct ar_cmd_record_evidence_in *in,
+				   struct ar_error *err)
+{
+	bool is_log = in->kind == AR_RECORD_EVIDENCE_KIND_REQUEST_LOG;
+
+	if (d->session->head == 0)
+		return ar_refuse(err, AR_ERR_SESSION_NOT_FOUND, "there is no such session");
+	if (is_log == ar_str_absent(in->lines))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "lines are what a request_log has, and only it");
+	return check_scope(d, in, err);
+}
+
 enum ar_status ar_decide_record_evidence(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_record_evidence_in *in = d->input->command.args;
@@ -157,27 +191,30 @@ enum ar_status ar_decide_record_evidence(struct ar_decision *d, struct ar_error 
 	struct ar_cmd_record_evidence_out out;
 	struct ar_ev_evidence_changed e;
 	struct ar_str ref;
+	struct ar_shape_signal_status_list signals;
+	bool is_log = in->kind == AR_RECORD_EVIDENCE_KIND_REQUEST_LOG;
 	struct ar_ids ids;
 
-	if (d->session->head == 0)
-		return ar_refuse(err, AR_ERR_SESSION_NOT_FOUND, "there is no such session");
-	if (check_scope(d, in, err) != AR_OK)
+	if (check_record(d, in, err) != AR_OK || read_signals(d, in->signals, &signals, err) != AR_OK)
 		return AR_E_REFUSED;
-	said.idempotency_key = AR_STR_NONE;
+	said.idempotency_key = said.lines = AR_STR_NONE;
 	out.evidence_id = new_id(d);
 	ref = ar_decide_content(d,
 				ar_decide_shape(d, &ar_command_describe(AR_CMD_RECORD_EVIDENCE)->in, &said));
 	ids = ids_of(&scope, out.evidence_id);
-	e = (struct ar_ev_evidence_changed){ .kind = in->kind,
+	e = (struct ar_ev_evidence_changed){ .kind = is_log ? AR_EVIDENCE_CHANGED_KIND_TRACE : in->kind,
 					     .scope = &scope,
 					     .source = in->source,
 					     .external_ref = in->external_ref,
 					     .note = in->note,
-					     .verification_outcomes = in->verification_outcomes };
-	*(in->kind == AR_RECORD_EVIDENCE_KIND_PACK     ? &e.pack_ref
-	  : in->kind == AR_RECORD_EVIDENCE_KIND_REPLAY ? &e.replay_ref
-	  : in->kind == AR_RECORD_EVIDENCE_KIND_TRACE  ? &e.trace_ref
-						       : &e.review_ref) = ref;
+					     .verification_outcomes = in->verification_outcomes,
+					     .signals = signals };
+	if (is_log)
+		e.request_log_ref = ar_decide_content(d, in->lines);
+	*(e.kind == AR_EVIDENCE_CHANGED_KIND_PACK     ? &e.pack_ref
+	  : e.kind == AR_EVIDENCE_CHANGED_KIND_REPLAY ? &e.replay_ref
+	  : e.kind == AR_EVIDENCE_CHANGED_KIND_TRACE  ? &e.trace_ref
+						      : &e.review_ref) = ref;
 	ar_decide_emit(d, AR_EV_EVIDENCE_CHANGED, &ids, &e);
 	out.evidence = ar_evidence_at(d->session, d->session->evidence.count - 1);
 	ar_decide_reply(d, AR_CMD_RECORD_EVIDENCE, &out);
