@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#define COLUMNS_MAX 10
+#define COLUMNS_MAX 11
 
 enum table { LOG, SESSION, TASK, RECEIPT, BLOB, REF, SNAPSHOT, TABLES };
 
@@ -34,9 +34,9 @@ static const struct {
 		  AR_PG_LOG_PUT,
 		  { U, I, I, I, I, B, B } },
 	[SESSION] = { "SELECT session, created, updated, active, workspace, account, status, shell, tenant,"
-		      " coalesce(due, 0) FROM session ORDER BY session",
+		      " coalesce(due, 0), open FROM session ORDER BY session",
 		      AR_PG_SESSION_PUT,
-		      { U, I, I, T, B, B, B, B, B, I } },
+		      { U, I, I, T, B, B, B, B, B, I, T } },
 	[TASK] = { "SELECT session, n, task, status, internal, record FROM task ORDER BY session, n",
 		   AR_PG_TASK_PUT,
 		   { U, I, B, B, T, B } },

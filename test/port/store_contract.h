@@ -59,6 +59,14 @@ void item_is_written_again(void **state);
 void items_of_a_refused_append_are_not_there(void **state);
 void items_go_with_their_session(void **state);
 
+/* rows/test_store_usage.c: sums of what was used, lists over all sessions. */
+void usage_is_added_up(void **state);
+void usage_comes_in_pages(void **state);
+void usage_of_a_refused_append_is_not_counted(void **state);
+void usage_goes_with_its_age(void **state);
+void open_sessions_are_listed(void **state);
+void tasks_are_listed_without_some_statuses(void **state);
+
 /* rows/test_store_tokens.c: rows of API tokens. */
 void tokens_are_listed_by_version(void **state);
 void tokens_are_removed(void **state);
@@ -100,6 +108,8 @@ void sessions_of_any_id_are_met(void **state);
 void only_owned_partitions_are_touched(void **state);
 void shared_content_stays_until_the_last_reference_goes(void **state);
 void doomed_content_that_is_put_again_stays(void **state);
+void removed_content_is_gone_for_its_session_alone(void **state);
+void removed_content_may_be_put_again(void **state);
 void upkeep_is_fenced(void **state);
 void rows_without_a_checksum_get_one(void **state);
 void upkeep_keeps_its_place_in_a_flight(void **state);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NEWEST 12
+#define NEWEST 13
 
 /* An empty database with the schema of that version. */
 static void make_version(struct fixture *f, uint64_t version)
@@ -176,6 +176,30 @@ static void floors_are_kept_from_then_on(void **state)
 	assert_int_equal(postgres_int(f, "SELECT count(*) FROM feed_floor"), 2);
 }
 
+/* Sessions with open work are found, whose ever; nothing was counted of what they used. */
+static void open_work_is_found_after_the_change(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_sessions l = { .op = { .kind = AR_STORE_SESSIONS, .done = note_done },
+				       .tenant = AR_STR("local"),
+				       .open_only = true,
+				       .limit = 10 };
+
+	make_version(f, 12);
+	put_as_version_1(f, 1, 4);
+	postgres_script(f, "UPDATE session SET active = session = '019abcde-0000-7001-8000-000000000001';"
+			   "INSERT INTO task (session, n, task, status, internal) SELECT session, 1, 't',"
+			   " CASE WHEN session = '019abcde-0000-7001-8000-000000000003' THEN 'paused'::bytea"
+			   " ELSE 'completed'::bytea END, false FROM session");
+	expect_migration(f, 12);
+	put_as_version_1(f, 5, 6); /* a node of the version before goes on */
+	postgres_open(f);
+	assert_int_equal(run(f, &l.op), AR_OK);
+	assert_int_equal(l.count, 2);
+	ar_store_op_fini(&l.op);
+	assert_int_equal(postgres_int(f, "SELECT count(*) FROM usage"), 0);
+}
+
 static void newest_schema_has_nothing_to_do(void **state)
 {
 	struct fixture *f = *state;
@@ -215,6 +239,7 @@ int main(void)
 		T(actions_are_added_beside_older_nodes),
 		T(packed_values_are_left_as_they_are),
 		T(floors_are_kept_from_then_on),
+		T(open_work_is_found_after_the_change),
 		T(newest_schema_has_nothing_to_do),
 		T(cluster_key_is_made_once),
 	};

@@ -325,11 +325,49 @@ static void damaged_values_are_reported(void **state)
 	expect_body(f, 1, "a");
 }
 
+/* Sessions with open work are found after the change; nothing was counted of what they used. */
+static void open_work_is_found_after_the_change(void **state)
+{
+	static const char undo[] =
+		"DROP TABLE usage; DROP INDEX session_open; ALTER TABLE session DROP COLUMN open;"
+		"PRAGMA user_version = 10";
+	struct fixture *f = *state;
+	const struct ar_store_task_row tasks[] = { { .task = AR_STR("a"), .status = AR_STR("completed") },
+						   { .task = AR_STR("b"), .status = AR_STR("paused") } };
+	struct ar_store_session_row row = { .updated = 1 };
+	struct ar_store_sessions l = { .op = { .kind = AR_STORE_SESSIONS, .done = note_done },
+				       .tenant = AR_STR("local"),
+				       .open_only = true,
+				       .limit = 10 };
+
+	for (unsigned n = 1; n <= 3; n++) {
+		struct ar_store_append a = an_append(sess(n), 1, 1, "a");
+
+		row.active = n == 3;
+		a.row = &row;
+		a.tasks = tasks;
+		a.task_count = n == 2 ? 2 : 1;
+		assert_int_equal(run(f, &a.op), AR_OK);
+		ar_store_op_fini(&a.op);
+	}
+	ar_store_close(f->store);
+	f->store = NULL;
+	sql_script(f, undo);
+	fixture_reopen(f);
+	assert_int_equal(sql_int(f, "PRAGMA user_version"), 11);
+	assert_int_equal(sql_int(f, "SELECT count(*) FROM usage"), 0);
+	assert_int_equal(run(f, &l.op), AR_OK);
+	assert_int_equal(l.count, 2);
+	assert_true(ar_str_eq(l.ids[0], sess(3)) && ar_str_eq(l.ids[1], sess(2)));
+	ar_store_op_fini(&l.op);
+}
+
 /* A file of the version before: receipts are as young as the change, and content that nobody refers to
  * stays. */
 static void older_file_is_brought_up(void **state)
 {
 	static const char undo[] =
+		"DROP TABLE usage; DROP INDEX session_open; ALTER TABLE session DROP COLUMN open;"
 		"DROP TABLE item; DROP INDEX session_due; ALTER TABLE session DROP COLUMN due;"
 		"DROP TABLE audit; DROP TABLE audit_floor; DROP TABLE feed_floor; DROP TABLE token; DROP "
 		"TABLE action; DROP TABLE blob_ref; DROP TABLE "
@@ -358,7 +396,7 @@ static void older_file_is_brought_up(void **state)
 	f->store = NULL;
 	sql_script(f, undo);
 	fixture_reopen(f);
-	assert_int_equal(sql_int(f, "PRAGMA user_version"), 10);
+	assert_int_equal(sql_int(f, "PRAGMA user_version"), 11);
 	assert_int_equal(sql_int(f, "SELECT count(*) FROM session WHERE tenant = 'local'"), 1);
 	assert_int_equal(sql_int(f, "SELECT count(*) FROM log WHERE tenant IS NULL"), 1); /* in no feed */
 	assert_int_equal(run(f, &b.op), AR_OK);
@@ -390,6 +428,7 @@ int main(void)
 		T(content_is_stored_once_and_small),
 		T(values_outlive_their_dictionary),
 		T(damaged_values_are_reported),
+		T(open_work_is_found_after_the_change),
 		T(older_file_is_brought_up),
 	};
 

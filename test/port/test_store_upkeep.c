@@ -323,6 +323,51 @@ void doomed_content_that_is_put_again_stays(void **state)
 	ar_store_op_fini(&b.op);
 }
 
+static void append_content(struct fixture *f, struct ar_store_append a, const struct ar_store_blob *put,
+			   const struct ar_hash *removed)
+{
+	a.blobs = put;
+	a.blob_count = put ? 1 : 0;
+	a.removed = removed;
+	a.removed_count = removed ? 1 : 0;
+	assert_int_equal(run(f, &a.op), AR_OK);
+	ar_store_op_fini(&a.op);
+}
+
+/* The one that put it first has it no more, the other one keeps it; upkeep takes it behind the last. */
+void removed_content_is_gone_for_its_session_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_blob blob = { ar_hash_of(AR_STR("removed")), AR_STR("removed") };
+
+	append_content(f, an_append(sess(1), 1, 1, "x"), &blob, NULL);
+	append_content(f, an_append(sess(2), 1, 1, "y"), &blob, NULL);
+	append_content(f, an_append(sess(1), 2, 2, "x"), NULL, &blob.hash);
+	assert_false(may_see(f, sess(1), "removed"));
+	assert_true(may_see(f, sess(2), "removed"));
+	keep_up(f, an_upkeep(0, 10));
+	expect_blob(f, "removed", true);
+	append_content(f, an_append(sess(2), 2, 2, "y"), NULL, &blob.hash);
+	append_content(f, an_append(sess(2), 3, 3, "y"), NULL, &blob.hash); /* twice does no harm */
+	assert_false(may_see(f, sess(2), "removed"));
+	keep_up(f, an_upkeep(0, 10));
+	expect_blob(f, "removed", false);
+}
+
+void removed_content_may_be_put_again(void **state)
+{
+	struct fixture *f = *state;
+	struct ar_store_blob blob = { ar_hash_of(AR_STR("anew")), AR_STR("anew") };
+
+	append_content(f, an_append(sess(1), 1, 1, "x"), &blob, NULL);
+	append_content(f, an_append(sess(1), 2, 2, "x"), NULL, &blob.hash);
+	append_content(f, an_append(sess(1), 3, 3, "x"), &blob, NULL);
+	assert_true(may_see(f, sess(1), "anew"));
+	append_content(f, an_append(sess(1), 4, 4, "x"), &blob, &blob.hash);
+	keep_up(f, an_upkeep(0, 10));
+	assert_true(may_see(f, sess(1), "anew"));
+}
+
 void upkeep_is_fenced(void **state)
 {
 	struct fixture *f = *state;

@@ -36,10 +36,9 @@ struct ar_store_op {
 	struct ar_arena arena; /* results */
 };
 
-/* The facts of one decision. AR_E_FENCED: the writer's epoch is over. AR_E_EXISTS: the receipt
- * is already there, nothing was written, `found` holds it. AR_E_INVALID: first_seq does not
- * continue the stored sequence. AR_E_IO: an outage, and nothing was written. AR_E_DOUBT: it may be
- * written, and nobody can say. */
+/* The facts of one decision. AR_E_FENCED: the writer's epoch is over. AR_E_EXISTS: the receipt is already
+ * there, nothing was written, `found` holds it. AR_E_INVALID: first_seq does not continue what is stored.
+ * AR_E_IO: an outage, and nothing was written. AR_E_DOUBT: it may be written, and nobody can say. */
 struct ar_store_append {
 	struct ar_store_op op;
 	struct ar_str session; /* the 26 characters */
@@ -55,14 +54,15 @@ struct ar_store_append {
 	const struct ar_store_receipt *receipt; /* NULL for none */
 	const struct ar_store_audit *audit; /* who did this; NULL: nothing is recorded */
 	const struct ar_store_blob *blobs;
-	size_t blob_count;
 	const struct ar_str *closed_steps; /* whose chunks are dropped: their content is final now */
-	size_t closed_step_count;
+	size_t blob_count, closed_step_count;
 	struct ar_str snapshot; /* replaces the older one; absent for none. Covers facts up to last_seq. */
 	struct ar_store_receipt found;
 	const struct ar_packed_ahead *ahead; /* the store's while in flight */
 	const struct ar_store_item_row *items;
-	size_t item_count;
+	const struct ar_store_usage_row *usage; /* added up (store/usage.h) */
+	const struct ar_hash *removed; /* contents that it has no more: upkeep takes what no other has */
+	size_t item_count, usage_count, removed_count;
 };
 
 /* Bytes of an open step, kept so that a crash loses little. Not fenced by sequence, only by epoch. */
@@ -91,14 +91,13 @@ struct ar_store_upkeep {
 	struct ar_store_op op;
 	ar_usec before, doomed_before; /* wall clock; 0 = nothing is that old */
 	/* the same for entries of the audit trail, oldest first in each lane; its newest one stays */
-	ar_usec audit_before;
+	ar_usec audit_before, usage_before; /* and for what was used in hours before this */
 	size_t limit; /* sessions; several times as many receipts and contents */
 	const uint64_t *partitions; /* as in struct ar_store_sessions */
 	struct ar_str after; /* `next` of the step before; absent = a new round */
 	struct ar_str next; /* absent: the round is over */
 	struct ar_str *ids; /* removed sessions: the 26 characters */
-	size_t removed;
-	size_t receipts, contents, audits; /* removed */
+	size_t removed, receipts, contents, audits, usages;
 	size_t sealed; /* rows of the log from before there were checksums that got one */
 	bool more; /* worth another step soon */
 	bool is_probe; /* removes nothing: only whether something can be written is wanted */
@@ -169,6 +168,7 @@ struct ar_store_sessions {
 	struct ar_str workspace, account, status;
 	ar_usec updated_since; /* only those that were last updated at this time or later; 0 = any */
 	struct ar_str except; /* a status that is left out; absent = none */
+	bool open_only; /* only those with `open` in their row; with a tenant, a page costs what it holds */
 	struct ar_str *ids; /* results: the 26 characters, and the shells */
 	struct ar_str *shells;
 	size_t count;
@@ -181,6 +181,7 @@ struct ar_store_tasks {
 	struct ar_str session;
 	struct ar_str task;
 	struct ar_str status; /* filter; absent = any */
+	struct ar_str except; /* statuses that are left out, each between commas: ",a,b,"; absent = none */
 	bool with_internal;
 	bool is_check; /* for verification: a record that does not unpack is absent, not an error */
 	uint64_t after; /* opaque position of an earlier `next`; 0 = from the start */

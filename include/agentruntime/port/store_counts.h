@@ -26,6 +26,7 @@ enum ar_store_op_kind {
 	AR_STORE_AUDIT_VERIFY,
 	AR_STORE_ITEMS,
 	AR_STORE_DUE,
+	AR_STORE_USAGE,
 	AR_STORE_OP_COUNT
 };
 

@@ -30,6 +30,9 @@ struct ar_store_session_row {
 	struct ar_str workspace, account, status;
 	struct ar_str shell; /* JSON shown by list_sessions */
 	ar_usec due; /* wall clock: when it is to be woken (store/due.h); 0: never */
+	bool open; /* has tasks or processes that have not ended: lists of those look here */
+	/* `active` and `open` are as in the row that is stored: their indexes need no look. Only written. */
+	bool has_same_flags;
 };
 
 struct ar_store_task_row {
@@ -56,6 +59,17 @@ struct ar_store_item_row {
 	uint64_t list; /* of the session; both at most INT64_MAX */
 	uint64_t number;
 	struct ar_str record; /* JSON */
+};
+
+/* What model calls used, to be added to what is stored of the same hour and names. Absent names count as
+ * empty. */
+struct ar_store_usage_row {
+	int64_t hour; /* since 1970; not negative */
+	struct ar_str tenant; /* as in struct ar_store_session_row */
+	struct ar_str workspace, model; /* at most AR_STORE_USAGE_NAME bytes each */
+	struct ar_str currency; /* the same; absent: the price is not known, and cost is 0 */
+	int64_t requests, input_tokens, output_tokens, cached_tokens; /* not negative */
+	int64_t cost; /* in 1e-9 of the currency */
 };
 
 /* An entry of the audit trail (store_audit.h): what filters and pages need, and the rest as JSON. */

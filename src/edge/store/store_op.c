@@ -4,6 +4,7 @@
 
 #include "base32.h"
 #include "auth.h"
+#include "store/usage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -144,6 +145,18 @@ static bool is_audit(const struct ar_store_audit *e)
 	       !ar_str_empty(e->record);
 }
 
+static bool is_short(struct ar_str name)
+{
+	return ar_str_absent(name) || name.len <= AR_STORE_USAGE_NAME;
+}
+
+static bool is_usage(const struct ar_store_usage_row *row)
+{
+	return row->hour >= 0 && is_name_or_none(row->tenant) && is_short(row->workspace) &&
+	       is_short(row->model) && is_short(row->currency) && row->requests >= 0 &&
+	       row->input_tokens >= 0 && row->output_tokens >= 0 && row->cached_tokens >= 0 && row->cost >= 0;
+}
+
 /* What the rows of an append are found by has to be there, and be short enough for an index. */
 static enum ar_status check_names(const struct ar_store_append *a, struct ar_error *err)
 {
@@ -156,6 +169,8 @@ static enum ar_status check_names(const struct ar_store_append *a, struct ar_err
 		named = is_action(&a->actions[i]);
 	for (size_t i = 0; named && i < a->item_count; i++)
 		named = a->items[i].list <= INT64_MAX && a->items[i].number <= INT64_MAX;
+	for (size_t i = 0; named && i < a->usage_count; i++)
+		named = is_usage(&a->usage[i]);
 	for (size_t i = 0; named && i < a->blob_count; i++)
 		named = !ar_str_absent(a->blobs[i].bytes);
 	return named ? AR_OK

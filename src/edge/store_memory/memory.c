@@ -127,6 +127,20 @@ static void put_blob(struct ar_memory *m, struct ar_memory_session *ms, const st
 	kept->refs++;
 }
 
+static void remove_content(struct ar_memory *m, struct ar_memory_session *ms, const struct ar_hash *hash)
+{
+	struct ar_memory_blob *kept = ar_map_get(&m->blobs, hash_bytes(hash));
+
+	for (size_t i = 0; kept && i < ms->ref_count; i++) {
+		if (memcmp(ms->refs[i].b, hash->b, sizeof hash->b) != 0)
+			continue;
+		ms->refs[i] = ms->refs[--ms->ref_count];
+		kept->refs--;
+		kept->doomed = 0;
+		return;
+	}
+}
+
 static void put_blobs(struct ar_memory *m, struct ar_memory_session *ms, const struct ar_store_append *a)
 {
 	for (size_t i = 0; i < a->blob_count; i++)
@@ -155,6 +169,7 @@ static void put_row(struct ar_memory_session *ms, const struct ar_store_session_
 	kept->created = row->created;
 	kept->updated = row->updated;
 	kept->due = row->due;
+	kept->open = row->open;
 	replace(&kept->tenant, ar_store_tenant_of(row->tenant));
 	replace(&kept->workspace, row->workspace);
 	replace(&kept->account, row->account);
@@ -236,6 +251,9 @@ static enum ar_status append(struct ar_memory *m, struct ar_store_append *a)
 	put_tasks(ms, a);
 	ar_memory_put_actions(ms, a);
 	ar_memory_put_items(ms, a);
+	ar_memory_add_usage(m, a);
+	for (size_t i = 0; i < a->removed_count; i++)
+		remove_content(m, ms, &a->removed[i]);
 	put_blobs(m, ms, a);
 	for (size_t i = 0; i < a->closed_step_count; i++)
 		drop_step(ms, a->closed_steps[i]);
@@ -390,6 +408,7 @@ static void free_all(struct ar_memory *m)
 	ar_map_fini(&m->receipts);
 	ar_memory_drop_tokens(m);
 	ar_memory_drop_audits(m);
+	ar_memory_drop_usage(m);
 	ar_memory_drop_floors(m);
 }
 

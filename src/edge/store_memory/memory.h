@@ -6,6 +6,7 @@
 
 #include "audit_chain.h"
 #include "map.h"
+#include "store/usage.h"
 #include "store_feed.h"
 #include "store_open.h"
 #include "store_op.h"
@@ -67,6 +68,8 @@ struct ar_memory {
 	struct ar_store_audit_row *audits; /* in the order of writing; text is owned */
 	size_t audit_count;
 	struct ar_audit_chain chain, audit_floor; /* the newest, and the last one that upkeep removed */
+	struct ar_store_usage_row *usage; /* no two of one key; text is owned */
+	size_t usage_count;
 };
 
 AR_BEGIN_DECLS
@@ -105,6 +108,12 @@ void ar_memory_audit_prune(struct ar_memory *m, struct ar_store_upkeep *op, size
 enum ar_status ar_memory_audit_list(struct ar_memory *m, struct ar_store_op *base);
 enum ar_status ar_memory_audit_verify(struct ar_memory *m, struct ar_store_op *base);
 void ar_memory_drop_audits(struct ar_memory *m);
+
+/* memory_usage.c: what was used. */
+void ar_memory_add_usage(struct ar_memory *m, const struct ar_store_append *a);
+void ar_memory_usage_prune(struct ar_memory *m, struct ar_store_upkeep *op, size_t most);
+enum ar_status ar_memory_usage(struct ar_memory *m, struct ar_store_op *base);
+void ar_memory_drop_usage(struct ar_memory *m);
 
 /* memory_due.c: sessions by their due times. */
 enum ar_status ar_memory_due(struct ar_memory *m, struct ar_store_op *base);

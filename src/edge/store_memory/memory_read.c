@@ -166,8 +166,8 @@ struct ends {
 static bool is_listed(const struct ar_memory_session *ms, const struct ar_store_sessions *op,
 		      const struct ends *ends)
 {
-	if (!ms->has_row || (op->active_only && !ms->row.active) || !ar_store_sessions_match(op, &ms->key) ||
-	    ms->row.updated < op->updated_since ||
+	if (!ms->has_row || (op->active_only && !ms->row.active) || (op->open_only && !ms->row.open) ||
+	    !ar_store_sessions_match(op, &ms->key) || ms->row.updated < op->updated_since ||
 	    (!ar_str_absent(op->except) && ar_str_eq(op->except, ms->row.status)))
 		return false;
 	if ((ends->before && memcmp(ms->key.b, ends->before->b, AR_STORE_KEY) >= 0) ||
@@ -248,6 +248,18 @@ static enum ar_status get_task(struct ar_store_tasks *op, const struct ar_memory
 	return ar_store_fail_no_task(&op->op.err, op->task);
 }
 
+static bool is_left_out(struct ar_str except, struct ar_str status)
+{
+	struct ar_str rest = except, word;
+
+	while (!ar_str_absent(rest)) {
+		rest = ar_str_split(rest, ',', &word);
+		if (!ar_str_empty(word) && ar_str_eq(word, status))
+			return true;
+	}
+	return false;
+}
+
 static void walk_tasks(struct ar_store_tasks *op, const struct ar_memory_session *ms)
 {
 	uint64_t last = op->after;
@@ -255,7 +267,8 @@ static void walk_tasks(struct ar_store_tasks *op, const struct ar_memory_session
 	for (uint64_t n = op->after + 1; n <= ms->task_count; n++) {
 		const struct ar_store_task_row *t = &ms->tasks[n - 1];
 
-		if (!matches_filter(op->status, t->status) || t->is_internal > op->with_internal)
+		if (!matches_filter(op->status, t->status) || t->is_internal > op->with_internal ||
+		    is_left_out(op->except, t->status))
 			continue;
 		if (op->count == op->limit) {
 			op->next = last;
@@ -333,6 +346,7 @@ static enum ar_status (*const reads[AR_STORE_OP_COUNT])(struct ar_memory *m, str
 	[AR_STORE_AUDIT_LIST] = ar_memory_audit_list,
 	[AR_STORE_AUDIT_VERIFY] = ar_memory_audit_verify,
 	[AR_STORE_DUE] = ar_memory_due,
+	[AR_STORE_USAGE] = ar_memory_usage,
 };
 
 enum ar_status ar_memory_read(struct ar_memory *m, struct ar_store_op *op)

@@ -73,6 +73,7 @@ static void remove_litter(struct ar_memory *m, struct ar_store_upkeep *op)
 		ar_memory_receipt_free(r);
 	}
 	ar_memory_audit_prune(m, op, room);
+	ar_memory_usage_prune(m, op, room);
 	for (; op->contents < room && (b = find_garbage(m, op->doomed_before)); op->contents++) {
 		ar_map_del(&m->blobs, hash_bytes(&b->b.hash));
 		ar_memory_blob_free(b);

@@ -104,6 +104,14 @@ static void drop_step(struct ar_pg_batch *b, const struct ar_store_key *key, con
 	put_row(b, AR_PG_DROP, key, *step, step);
 }
 
+/* Each is a row of its own: the statement adds up those of one key. */
+static void add_usage(struct ar_pg_batch *b, const struct ar_store_usage_row *row)
+{
+	uint64_t n = b->rows[AR_PG_USAGE].count;
+
+	set_row(b, AR_PG_USAGE, ar_arena_str(&b->arena, number_bytes(&n)), row);
+}
+
 void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
 			const struct ar_store_key *key)
 {
@@ -129,12 +137,17 @@ void ar_pg_batch_append(struct ar_pg_batch *b, const struct ar_store_append *a,
 			  a->receipt, a->at);
 	for (size_t i = 0; i < a->blob_count; i++)
 		put_blob(b, &a->blobs[i], a->at, key);
+	for (size_t i = 0; i < a->removed_count; i++)
+		put_row(b, AR_PG_REMOVED, key, (struct ar_str){ (const char *)a->removed[i].b, AR_HASH_LEN },
+			&a->removed[i]);
 	for (size_t i = 0; i < a->closed_step_count; i++)
 		drop_step(b, key, &a->closed_steps[i]);
 	if (!ar_str_absent(a->snapshot))
 		put_row(b, AR_PG_SNAPSHOT, key, AR_STR(""), a);
 	if (a->audit)
 		ar_pg_batch_audit(b, a->audit);
+	for (size_t i = 0; i < a->usage_count; i++)
+		add_usage(b, &a->usage[i]);
 }
 
 void ar_pg_batch_audit(struct ar_pg_batch *b, const struct ar_store_audit *e)
@@ -224,6 +237,7 @@ static void encode_session(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, ar_pack_raw(e->packer, s->shell));
 	add_bytes(e, ar_store_tenant_of(s->tenant));
 	add_i64(e, s->due);
+	add_bool(e, s->open);
 }
 
 static void encode_task(struct encoder *e, const struct ar_pg_row *row)
@@ -305,6 +319,14 @@ static void encode_ref(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, (struct ar_str){ (const char *)blob->hash.b, AR_HASH_LEN });
 }
 
+static void encode_removed(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_hash *hash = row->from;
+
+	add_key(e, row);
+	add_bytes(e, (struct ar_str){ (const char *)hash->b, AR_HASH_LEN });
+}
+
 static void encode_drop(struct encoder *e, const struct ar_pg_row *row)
 {
 	add_key(e, row);
@@ -345,6 +367,27 @@ static void encode_audit(struct encoder *e, const struct ar_pg_row *row)
 	add_bytes(e, (struct ar_str){ (const char *)row->chain.hash.b, AR_HASH_LEN });
 }
 
+static void add_name(struct encoder *e, struct ar_str name)
+{
+	add_bytes(e, ar_str_absent(name) ? AR_STR("") : name);
+}
+
+static void encode_usage(struct encoder *e, const struct ar_pg_row *row)
+{
+	const struct ar_store_usage_row *used = row->from;
+
+	add_bytes(e, ar_store_tenant_of(used->tenant));
+	add_i64(e, used->hour);
+	add_name(e, used->currency);
+	add_name(e, used->workspace);
+	add_name(e, used->model);
+	add_i64(e, used->requests);
+	add_i64(e, used->input_tokens);
+	add_i64(e, used->output_tokens);
+	add_i64(e, used->cached_tokens);
+	add_i64(e, used->cost);
+}
+
 #define U AR_PG_UUID
 #define I AR_PG_INT8
 #define B AR_PG_BYTEA
@@ -356,18 +399,20 @@ static const struct {
 	enum ar_pg_type types[AR_PG_COLUMNS];
 } tables[AR_PG_TABLES] = {
 	[AR_PG_LOG] = { AR_PG_LOG_PUT, encode_log, { U, I, I, I, I, B, B } },
-	[AR_PG_SESSION] = { AR_PG_SESSION_PUT, encode_session, { U, I, I, T, B, B, B, B, B, I } },
+	[AR_PG_SESSION] = { AR_PG_SESSION_PUT, encode_session, { U, I, I, T, B, B, B, B, B, I, T } },
 	[AR_PG_TASK] = { AR_PG_TASK_PUT, encode_task, { U, I, B, B, T, B } },
 	[AR_PG_ACTION] = { AR_PG_ACTION_PUT, encode_action, { U, I, B, B, B, T, B } },
 	[AR_PG_ITEM] = { AR_PG_ITEM_PUT, encode_item, { U, I, I, B } },
 	[AR_PG_RECEIPT] = { AR_PG_RECEIPT_PUT, encode_receipt, { B, B, B, I, B } },
 	[AR_PG_BLOB] = { AR_PG_BLOB_PUT, encode_blob, { B, I, I, U, I, B, B } },
 	[AR_PG_PART] = { AR_PG_PART_PUT, encode_part, { B, I, B } },
+	[AR_PG_REMOVED] = { AR_PG_BLOB_REMOVE, encode_removed, { U, B } },
 	[AR_PG_REF] = { AR_PG_REF_PUT, encode_ref, { U, B } },
 	[AR_PG_DROP] = { AR_PG_CHUNK_DROP, encode_drop, { U, B } },
 	[AR_PG_CHUNK] = { AR_PG_CHUNK_PUT, encode_chunk, { U, B, I, I, I, B } },
 	[AR_PG_SNAPSHOT] = { AR_PG_SNAPSHOT_PUT, encode_snapshot, { U, I, B } },
 	[AR_PG_AUDIT] = { AR_PG_AUDIT_PUT, encode_audit, { I, I, B, B, I, B, B } },
+	[AR_PG_USAGE] = { AR_PG_USAGE_ADD, encode_usage, { B, I, B, B, B, I, I, I, I, I } },
 };
 
 static size_t encode_rows(struct ar_pg_batch *b, enum ar_pg_table table, struct ar_packer *packer)
@@ -430,7 +475,7 @@ void ar_pg_batch_send(struct ar_pg_batch *b, struct ar_pg *pg, uint64_t epoch, u
 			ar_pg_arg_array(&args, &b->columns[i]);
 		if (t == AR_PG_LOG)
 			ar_pg_arg_u64(&args, epoch);
-		if (t == AR_PG_LOG || t == AR_PG_AUDIT)
+		if (t == AR_PG_LOG || t == AR_PG_AUDIT || t == AR_PG_USAGE)
 			ar_pg_arg_u64(&args, lane);
 		ar_pg_send(pg, tables[t].put, &args);
 	}

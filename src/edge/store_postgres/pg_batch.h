@@ -8,7 +8,8 @@
 #include "map.h"
 #include "pg_link.h"
 
-/* In the order of sending: what a closed step drops goes before what is put after it. */
+/* In the order of sending: what a closed step drops goes before what is put after it, and so does content
+ * that leaves. */
 enum ar_pg_table {
 	AR_PG_LOG,
 	AR_PG_SESSION,
@@ -16,6 +17,7 @@ enum ar_pg_table {
 	AR_PG_ACTION,
 	AR_PG_ITEM,
 	AR_PG_RECEIPT,
+	AR_PG_REMOVED,
 	AR_PG_BLOB,
 	AR_PG_PART,
 	AR_PG_REF,
@@ -23,6 +25,7 @@ enum ar_pg_table {
 	AR_PG_CHUNK,
 	AR_PG_SNAPSHOT,
 	AR_PG_AUDIT,
+	AR_PG_USAGE,
 	AR_PG_TABLES
 };
 
@@ -43,7 +46,7 @@ struct ar_pg_rows {
 	size_t count;
 };
 
-#define AR_PG_COLUMNS 10
+#define AR_PG_COLUMNS 11
 #define AR_PG_PART_BYTES (1u << 20) /* content of more, packed, is stored in parts of this */
 
 struct ar_pg_batch {

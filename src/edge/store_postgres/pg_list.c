@@ -188,6 +188,8 @@ static enum ar_pg_id session_list(const struct ar_store_sessions *op)
 		{ AR_PG_SESSION_LIST_OWNED, AR_PG_SESSION_LIST_OWNED_ACTIVE },
 	};
 
+	if (op->open_only)
+		return ar_str_absent(op->tenant) ? AR_PG_SESSION_LIST_OPEN : AR_PG_SESSION_LIST_OPEN_TENANT;
 	if (!ar_str_absent(op->tenant) && !op->partitions && !op->active_only)
 		return AR_PG_SESSION_LIST_TENANT;
 	return ids[op->partitions != NULL][op->active_only];
@@ -287,6 +289,7 @@ static enum ar_status list_tasks(struct ar_pg *pg, struct ar_store_tasks *op, co
 	ar_pg_arg_bytes(&args, op->status);
 	ar_pg_arg_bool(&args, op->with_internal);
 	ar_pg_arg_u64(&args, op->limit + UINT64_C(1));
+	ar_pg_arg_bytes(&args, op->except);
 	return ar_postgres_query(pg, AR_PG_TASK_LIST, &args, &op->op, read_tasks);
 }
 
@@ -338,6 +341,7 @@ static void read_index(struct ar_pg *pg, const struct ar_store_key *key, const P
 						       .status = ar_pg_col_str(row, 0, 5, a),
 						       .tenant = ar_pg_col_str(row, 0, 7, a),
 						       .due = ar_pg_col_i64(row, 0, 8),
+						       .open = ar_pg_col_bool(row, 0, 9),
 						       .shell = unpack_or_none(pg, ar_pg_col_bytes(row, 0, 6),
 									       a) };
 	if (op->has_snapshot) {

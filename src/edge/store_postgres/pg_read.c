@@ -286,6 +286,8 @@ static enum ar_status serve(struct ar_postgres *s, struct ar_store_op *op)
 		return ar_postgres_items(pg, AR_CONTAINER_OF(op, struct ar_store_items, op));
 	case AR_STORE_ACTIONS:
 		return ar_postgres_actions(pg, AR_CONTAINER_OF(op, struct ar_store_actions, op));
+	case AR_STORE_USAGE:
+		return ar_postgres_usage(pg, AR_CONTAINER_OF(op, struct ar_store_usage, op));
 	case AR_STORE_TOKENS:
 		return ar_postgres_tokens(pg, AR_CONTAINER_OF(op, struct ar_store_tokens, op));
 	case AR_STORE_INDEX:

@@ -99,7 +99,8 @@ static const struct {
 		   { ar_pg_migration_floor, 0 },
 		   { ar_pg_migration_audit, 0 },
 		   { ar_pg_migration_item, 0 },
-		   { ar_pg_migration_due, 0 } };
+		   { ar_pg_migration_due, 0 },
+		   { ar_pg_migration_usage, 0 } };
 
 _Static_assert(AR_PARTITIONS == 1024, "migrations hold that number");
 
@@ -135,7 +136,7 @@ static enum ar_status check_empty(struct ar_pg *pg, struct ar_error *err)
 		"'receipt',"
 		" 'chunk', 'blob', 'node_beat', 'partition', 'blob_ref', 'blob_doomed', 'blob_part', "
 		"'object', 'object_gone', 'action', 'token', 'token_clock', 'lane', 'feed_position', "
-		"'feed_floor', 'audit', 'audit_floor', 'item')"
+		"'feed_floor', 'audit', 'audit_floor', 'item', 'usage')"
 		" AND NOT EXISTS (SELECT 1 FROM information_schema.tables"
 		" WHERE table_schema = current_schema() AND table_name = 'migration')",
 		&none, &count, err);

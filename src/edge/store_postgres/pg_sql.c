@@ -71,6 +71,15 @@ _Static_assert(AR_FEED_LANES == 64, "SOME_LANES holds that number");
 	" AND at >= $2::int8 AND at < $3::int8 AND (at, lane, n) " than " ($4::int8, $5::int8, $6::int8)" \
 	" ORDER BY at " order ", lane " order ", n " order " LIMIT $7"
 
+/* Sums of what was used. Parameters are the same for all: tenant, bounds of the hour, workspace, model,
+ * place, limit. */
+#define USAGE_LIST(whose, key, type) \
+	"SELECT " key ", currency, sum(requests)::int8, sum(input_tokens)::int8, sum(output_tokens)::int8," \
+	" sum(cached_tokens)::int8, sum(cost)::int8 FROM usage WHERE " whose \
+	" AND hour >= $2::int8 AND hour < $3::int8 AND ($4::bytea IS NULL OR workspace = $4)" \
+	" AND ($5::bytea IS NULL OR model = $5) AND ($6::" type " IS NULL OR (" key \
+	", currency) > ($6, $7::bytea)) GROUP BY " key ", currency ORDER BY " key ", currency LIMIT $8"
+
 const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_BEGIN_WRITE] = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
 	[AR_PG_BEGIN_READ] = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
@@ -100,15 +109,18 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" $7::bytea[]) AS t",
 	[AR_PG_SESSION_PUT] =
 		"INSERT INTO session (session, created, updated, active, workspace, account, status, shell,"
-		" tenant, due) SELECT t.session, t.created, t.updated, t.active, t.workspace, t.account,"
-		" t.status, t.shell, t.tenant, nullif(t.due, 0) FROM unnest($1::uuid[], $2::int8[], "
+		" tenant, due, open) SELECT t.session, t.created, t.updated, t.active, t.workspace, "
+		"t.account,"
+		" t.status, t.shell, t.tenant, nullif(t.due, 0), t.open FROM unnest($1::uuid[], $2::int8[], "
 		"$3::int8[],"
-		" $4::bool[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], $10::int8[])"
-		" AS t(session, created, updated, active, workspace, account, status, shell, tenant, due)"
+		" $4::bool[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], $10::int8[],"
+		" $11::bool[])"
+		" AS t(session, created, updated, active, workspace, account, status, shell, tenant, due, "
+		"open)"
 		" ON CONFLICT (session) DO UPDATE SET created = excluded.created, updated = excluded.updated,"
 		" active = excluded.active, workspace = excluded.workspace, account = excluded.account,"
 		" status = excluded.status, shell = excluded.shell, tenant = excluded.tenant,"
-		" due = excluded.due",
+		" due = excluded.due, open = excluded.open",
 	/* A task keeps the number it was created with. */
 	[AR_PG_TASK_PUT] =
 		"INSERT INTO task (session, n, task, status, internal, record)"
@@ -143,6 +155,15 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		" WHERE put.object IS NOT NULL AND o.name = put.object)"
 		" INSERT INTO blob_ref (hash, session) SELECT t.hash, t.session FROM t"
 		" WHERE NOT EXISTS (SELECT 1 FROM put WHERE put.hash = t.hash) ON CONFLICT DO NOTHING",
+	/* Never DO NOTHING: a collector may be about to drop the row that is there. */
+	[AR_PG_BLOB_REMOVE] =
+		"WITH t AS (SELECT * FROM unnest($1::uuid[], $2::bytea[]) AS t(session, hash)),"
+		" gone AS (DELETE FROM blob_ref AS r USING t WHERE r.session = t.session AND r.hash = "
+		"t.hash),"
+		" left_it AS (UPDATE blob AS b SET session = NULL FROM t"
+		" WHERE b.hash = t.hash AND b.session = t.session)"
+		" INSERT INTO blob_doomed (hash, since) SELECT DISTINCT hash, 0::int8 FROM t ORDER BY hash"
+		" ON CONFLICT (hash) DO UPDATE SET since = excluded.since",
 	[AR_PG_CHUNK_DROP] =
 		"DELETE FROM chunk AS c USING unnest($1::uuid[], $2::bytea[]) AS d(session, step)"
 		" WHERE c.session = d.session AND c.step = d.step",
@@ -176,7 +197,7 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_RECEIPT_GET] = "SELECT input, reply FROM receipt WHERE scope = $1 AND key = $2",
 	[AR_PG_BLOB_GET] = "SELECT hash, " BODY("b") ", object FROM blob AS b WHERE hash = ANY ($1::bytea[])",
 	[AR_PG_SESSION_GET] = "SELECT created, updated, active, workspace, account, status, shell, tenant,"
-			      " coalesce(due, 0) FROM session WHERE session = $1",
+			      " coalesce(due, 0), open FROM session WHERE session = $1",
 	/* Both are looked at, whatever the first says. */
 	[AR_PG_TENANT_GET] = "SELECT (SELECT tenant FROM session WHERE session = $1),"
 			     " " HAS_FACTS("$1"),
@@ -192,7 +213,8 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 		"SELECT n, task, status, internal, record FROM task WHERE session = $1 AND task = $2",
 	[AR_PG_TASK_LIST] = "SELECT n, task, status, internal, record FROM task WHERE session = $1 AND n > $2"
 			    " AND ($3::bytea IS NULL OR status = $3) AND ($4::bool OR NOT internal)"
-			    " ORDER BY n LIMIT $5",
+			    " AND ($6::bytea IS NULL OR"
+			    " position(','::bytea || status || ','::bytea IN $6) = 0) ORDER BY n LIMIT $5",
 	[AR_PG_ACTION_LIST] = ACTION_LIST(OF_ANYONE, NOT_ONLY_PENDING),
 	[AR_PG_ACTION_LIST_TENANT] = ACTION_LIST(ACTIONS_OF_TENANT, NOT_ONLY_PENDING),
 	[AR_PG_ACTION_LIST_ACCOUNT] = ACTION_LIST(OF_ACCOUNT, NOT_ONLY_PENDING),
@@ -354,6 +376,31 @@ const char *const ar_pg_sql_text[AR_PG_SQL_COUNT] = {
 	[AR_PG_AUDIT_LIST_UP] = AUDIT_LIST("tenant = $1", ">", ""),
 	[AR_PG_AUDIT_LIST_ALL] = AUDIT_LIST("$1::bytea IS NULL", "<", "DESC"),
 	[AR_PG_AUDIT_LIST_ALL_UP] = AUDIT_LIST("$1::bytea IS NULL", ">", ""),
+	[AR_PG_SESSION_LIST_OPEN] = SESSION_LIST(" AND open" OF_ANY_TENANT),
+	[AR_PG_SESSION_LIST_OPEN_TENANT] = SESSION_LIST(" AND open" OF_TENANT),
+	/* Each lane has rows of its own: no two nodes wait for each other. */
+	[AR_PG_USAGE_ADD] =
+		"INSERT INTO usage AS u (tenant, hour, currency, workspace, model, requests, input_tokens,"
+		" output_tokens, cached_tokens, cost, lane) SELECT t.tenant, t.hour, t.currency, t.workspace,"
+		" t.model, sum(t.requests), sum(t.input_tokens), sum(t.output_tokens), sum(t.cached_tokens),"
+		" sum(t.cost), $11::int8 FROM unnest($1::bytea[], $2::int8[], $3::bytea[], $4::bytea[],"
+		" $5::bytea[], $6::int8[], $7::int8[], $8::int8[], $9::int8[], $10::int8[])"
+		" AS t(tenant, hour, currency, workspace, model, requests, input_tokens, output_tokens,"
+		" cached_tokens, cost) GROUP BY 1, 2, 3, 4, 5"
+		" ON CONFLICT (tenant, hour, currency, workspace, model, lane) DO UPDATE SET"
+		" requests = u.requests + excluded.requests,"
+		" input_tokens = u.input_tokens + excluded.input_tokens,"
+		" output_tokens = u.output_tokens + excluded.output_tokens,"
+		" cached_tokens = u.cached_tokens + excluded.cached_tokens, cost = u.cost + excluded.cost",
+	[AR_PG_USAGE_HOUR] = USAGE_LIST("tenant = $1::bytea", "hour", "int8"),
+	[AR_PG_USAGE_MODEL] = USAGE_LIST("tenant = $1::bytea", "model", "bytea"),
+	[AR_PG_USAGE_WORKSPACE] = USAGE_LIST("tenant = $1::bytea", "workspace", "bytea"),
+	[AR_PG_USAGE_TENANT] = USAGE_LIST("($1::bytea IS NULL OR tenant = $1)", "tenant", "bytea"),
+	/* Nodes that sweep at once pass over what another has. */
+	[AR_PG_USAGE_OLD] =
+		"WITH gone AS (DELETE FROM usage WHERE (tenant, hour, currency, workspace, model, lane) IN"
+		" (SELECT tenant, hour, currency, workspace, model, lane FROM usage WHERE hour < $1"
+		" ORDER BY hour LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1) SELECT count(*) FROM gone",
 	[AR_PG_PARTITION_LIST] =
 		"SELECT c.relname::text FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid"
 		" WHERE i.inhparent = 'log'::regclass ORDER BY c.relname",

@@ -146,8 +146,8 @@ static bool find_litter(struct ar_postgres *s, struct ar_store_upkeep *op, struc
 {
 	struct ar_pg_args receipts = { 0 }, contents = { 0 };
 	uint64_t most = op->limit * AR_STORE_LITTER;
-	struct ar_pg_args audits = { 0 };
-	PGresult *fence, *count, *hashes, *pruned;
+	struct ar_pg_args audits = { 0 }, usages = { 0 };
+	PGresult *fence, *count, *hashes, *pruned, *used;
 
 	ar_pg_arg_u64(&receipts, (uint64_t)op->before);
 	ar_pg_arg_u64(&receipts, most);
@@ -155,22 +155,29 @@ static bool find_litter(struct ar_postgres *s, struct ar_store_upkeep *op, struc
 	ar_pg_arg_u64(&contents, most);
 	ar_pg_arg_u64(&audits, (uint64_t)op->audit_before);
 	ar_pg_arg_u64(&audits, most + 1); /* of each lane; the last one that is looked at stays */
+	ar_pg_arg_u64(&usages, (uint64_t)(op->usage_before / AR_STORE_HOUR));
+	ar_pg_arg_u64(&usages, most);
 	ar_postgres_begin(s);
 	ar_pg_send(&s->writer, AR_PG_OLD_RECEIPT, &receipts);
 	ar_pg_send(&s->writer, AR_PG_AUDIT_OLD, &audits);
+	ar_pg_send(&s->writer, AR_PG_USAGE_OLD, &usages);
 	ar_pg_send(&s->writer, AR_PG_DOOMED_LIST, &contents);
 	ar_pg_sync(&s->writer);
 	fence = ar_pg_next(&s->writer);
 	count = ar_pg_next(&s->writer);
 	pruned = ar_pg_next(&s->writer);
+	used = ar_pg_next(&s->writer);
 	hashes = ar_pg_next(&s->writer);
 	op->receipts = count ? (size_t)ar_pg_col_u64(count, 0, 0) : 0;
 	op->audits = pruned ? (size_t)ar_pg_col_u64(pruned, 0, 0) : 0;
+	op->usages = used ? (size_t)ar_pg_col_u64(used, 0, 0) : 0;
 	read_hashes(hashes, doomed);
-	op->more = op->more || op->receipts == most || doomed->count == most || op->audits >= most;
+	op->more = op->more || op->usages == most || op->receipts == most || doomed->count == most ||
+		   op->audits >= most;
 	PQclear(fence);
 	PQclear(count);
 	PQclear(pruned);
+	PQclear(used);
 	PQclear(hashes);
 	return ar_pg_turn(&s->writer) == AR_PG_FINE;
 }

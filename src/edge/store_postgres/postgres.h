@@ -15,6 +15,7 @@
 #include "objects.h"
 #include "pg_batch.h"
 #include "pg_link.h"
+#include "store/usage.h"
 #include "store_feed.h"
 #include "store_heads.h"
 #include "store_open.h"
@@ -83,6 +84,10 @@ bool ar_postgres_audit_begin(struct ar_postgres *s);
 void ar_postgres_audit_end(struct ar_postgres *s, bool is_written);
 enum ar_status ar_postgres_audit_list(struct ar_pg *pg, struct ar_store_audit_list *op);
 enum ar_status ar_postgres_audit_verify(struct ar_pg *pg, struct ar_store_audit_verify *op);
+
+/* usage/pg_usage.c: a change of the schema, for pg_schema.c; a page of sums. */
+extern const char ar_pg_migration_usage[];
+enum ar_status ar_postgres_usage(struct ar_pg *pg, struct ar_store_usage *op);
 
 /* item/pg_item.c: a change of the schema, for pg_schema.c; a page. */
 extern const char ar_pg_migration_item[];

@@ -7,6 +7,7 @@
 #include "blob_cache.h"
 #include "file_lock.h"
 #include "sqlite_stmt.h"
+#include "store/usage.h"
 #include "store_feed.h"
 #include "store_heads.h"
 #include "store_open.h"
@@ -18,6 +19,7 @@ struct ar_sqlite {
 	struct ar_pack_dictionaries *dictionaries;
 	struct ar_db write_db, read_db; /* each its thread's */
 	struct ar_store_heads heads; /* the writer's */
+	int64_t usage_floor; /* the writer's: hours before this one were removed from the sums */
 	/* the writer's: the newest that was given to an append, and up to which may be */
 	uint64_t position, reserved;
 	struct ar_audit_chain chain; /* the writer's: the newest entry of the audit trail */
@@ -94,6 +96,14 @@ enum ar_status ar_sqlite_items(struct ar_db *db, struct ar_store_items *op);
 enum ar_status ar_sqlite_tokens(struct ar_db *db, struct ar_store_tokens *op); /* sqlite_token.c */
 enum ar_status ar_sqlite_index(struct ar_db *db, struct ar_store_index *op);
 enum ar_status ar_sqlite_tenant(struct ar_db *db, struct ar_store_tenant *op);
+
+/* sqlite_usage.c: the table; what an append adds, and one step of forgetting, inside the writer's
+ * transaction; a page of sums. */
+extern const char ar_sqlite_usage_schema[], ar_sqlite_open_schema[];
+enum ar_status ar_sqlite_add_usage(struct ar_sqlite *s, struct ar_store_append *a,
+				   const struct ar_store_key *key);
+enum ar_status ar_sqlite_usage_prune(struct ar_sqlite *s, struct ar_store_upkeep *op, size_t most);
+enum ar_status ar_sqlite_usage(struct ar_db *db, struct ar_store_usage *op);
 
 /* sqlite_due.c: a change of the schema, for sqlite_schema.c; sessions by their due times. */
 extern const char ar_sqlite_due_schema[];

@@ -109,7 +109,7 @@ static enum ar_status put_row(struct ar_sqlite *s, struct ar_store_append *a, co
 
 	if (!a->row)
 		return AR_OK;
-	q = ar_sql_begin(&s->write_db, AR_SQL_SESSION_PUT);
+	q = ar_sql_begin(&s->write_db, a->row->has_same_flags ? AR_SQL_SESSION_PUT_SAME : AR_SQL_SESSION_PUT);
 	ar_sql_key(&q, key);
 	ar_sql_i64(&q, a->row->created);
 	ar_sql_i64(&q, a->row->updated);
@@ -123,6 +123,7 @@ static enum ar_status put_row(struct ar_sqlite *s, struct ar_store_append *a, co
 		ar_sql_i64(&q, a->row->due);
 	else
 		ar_sql_text(&q, AR_STR_NONE);
+	ar_sql_i64(&q, a->row->open);
 	st = ar_sql_run(&q, &a->op.err);
 	return st ? st : put_tenant(s, a, key);
 }
@@ -229,6 +230,23 @@ static enum ar_status put_blobs(struct ar_sqlite *s, struct ar_store_append *a,
 	return st;
 }
 
+/* Before the blobs: what is put again in the same append stays. */
+static enum ar_status remove_contents(struct ar_sqlite *s, struct ar_store_append *a,
+				      const struct ar_store_key *key)
+{
+	static const enum ar_sql_id ways[] = { AR_SQL_REF_REMOVE, AR_SQL_BLOB_LEAVE, AR_SQL_BLOB_DOOM };
+	enum ar_status st = AR_OK;
+
+	for (size_t i = 0; !st && i < a->removed_count * AR_ARRAY_LEN(ways); i++) {
+		struct ar_sql q = ar_sql_begin(&s->write_db, ways[i % AR_ARRAY_LEN(ways)]);
+
+		ar_sql_key(&q, key);
+		ar_sql_hash(&q, &a->removed[i / AR_ARRAY_LEN(ways)]);
+		st = ar_sql_run(&q, &a->op.err);
+	}
+	return st;
+}
+
 static enum ar_status drop_chunks(struct ar_sqlite *s, struct ar_store_append *a,
 				  const struct ar_store_key *key)
 {
@@ -267,8 +285,9 @@ static enum ar_status put_audit(struct ar_sqlite *s, struct ar_store_append *a,
 typedef enum ar_status put_fn(struct ar_sqlite *s, struct ar_store_append *a, const struct ar_store_key *key);
 
 static put_fn *const puts_in_order[] = {
-	put_facts,   put_row,	   put_tasks, ar_sqlite_put_actions, ar_sqlite_put_items, put_blobs,
-	drop_chunks, put_snapshot, put_audit
+	put_facts,	     put_row,	      put_tasks,	  ar_sqlite_put_actions,
+	ar_sqlite_put_items, remove_contents, put_blobs,	  drop_chunks,
+	put_snapshot,	     put_audit,	      ar_sqlite_add_usage
 };
 
 enum ar_status ar_sqlite_append(struct ar_sqlite *s, struct ar_store_append *a)

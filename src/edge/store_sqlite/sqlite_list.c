@@ -136,6 +136,8 @@ static enum ar_sql_id session_list(const struct ar_store_sessions *op)
 {
 	if (op->active_only)
 		return AR_SQL_SESSION_LIST_ACTIVE;
+	if (op->open_only)
+		return ar_str_absent(op->tenant) ? AR_SQL_SESSION_LIST_OPEN : AR_SQL_SESSION_LIST_OPEN_TENANT;
 	return ar_str_absent(op->tenant) ? AR_SQL_SESSION_LIST : AR_SQL_SESSION_LIST_TENANT;
 }
 
@@ -224,6 +226,7 @@ static enum ar_status list_tasks(struct ar_db *db, struct ar_store_tasks *op, co
 	ar_sql_u64(&q, op->after);
 	ar_sql_text(&q, op->status);
 	ar_sql_i64(&q, op->with_internal);
+	ar_sql_text(&q, op->except);
 	st = walk_tasks(&q, op);
 	end = ar_sql_end(&q, st ? NULL : &op->op.err);
 	return st ? st : end;
@@ -272,7 +275,8 @@ static enum ar_status index_row(struct ar_db *db, struct ar_store_index *op, con
 							 .account = ar_sql_col_str(&q, 4, a),
 							 .status = ar_sql_col_str(&q, 5, a),
 							 .tenant = ar_sql_col_str(&q, 7, a),
-							 .due = ar_sql_col_i64(&q, 8) };
+							 .due = ar_sql_col_i64(&q, 8),
+							 .open = ar_sql_col_i64(&q, 9) != 0 };
 		if (ar_sql_col_packed(&q, 6, a, &op->row.shell, NULL))
 			op->row.shell = AR_STR_NONE;
 	}

@@ -248,6 +248,8 @@ static enum ar_status serve(struct ar_sqlite *s, struct ar_store_op *op)
 		return ar_sqlite_actions(db, AR_CONTAINER_OF(op, struct ar_store_actions, op));
 	case AR_STORE_ITEMS:
 		return ar_sqlite_items(db, AR_CONTAINER_OF(op, struct ar_store_items, op));
+	case AR_STORE_USAGE:
+		return ar_sqlite_usage(db, AR_CONTAINER_OF(op, struct ar_store_usage, op));
 	case AR_STORE_TOKENS:
 		return ar_sqlite_tokens(db, AR_CONTAINER_OF(op, struct ar_store_tokens, op));
 	case AR_STORE_INDEX:

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SCHEMA_VERSION 10
+#define SCHEMA_VERSION 11
 /* The oldest schema whose programs can work on this one: a migration that only adds leaves it, one that
  * takes away or changes what they use raises it to its own number. It is kept in the file, so that a
  * program from before a migration may start again. */
@@ -24,7 +24,8 @@ static const char first_schema[] =
 	" at INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (session, first_seq));"
 	"CREATE TABLE snapshot (session BLOB PRIMARY KEY, seq INTEGER NOT NULL, body BLOB NOT NULL);"
 	"CREATE TABLE session (session BLOB PRIMARY KEY, created INTEGER NOT NULL, updated INTEGER NOT NULL,"
-	" active INTEGER NOT NULL, workspace TEXT, account TEXT, status TEXT, shell BLOB, due INTEGER);"
+	" active INTEGER NOT NULL, workspace TEXT, account TEXT, status TEXT, shell BLOB, due INTEGER,"
+	" open INTEGER NOT NULL DEFAULT 0);"
 	"CREATE INDEX session_active ON session (session) WHERE active = 1;"
 	"CREATE TABLE task (session BLOB NOT NULL, n INTEGER NOT NULL, task TEXT NOT NULL, status TEXT,"
 	" internal INTEGER NOT NULL, record BLOB, PRIMARY KEY (session, n), UNIQUE (session, task));"
@@ -221,6 +222,10 @@ static enum ar_status ensure_schema(struct ar_db *db, struct ar_error *err)
 		st = run_script(db, "ALTER TABLE session ADD COLUMN due INTEGER", err);
 	if (!st && version < 10)
 		st = run_script(db, ar_sqlite_due_schema, err);
+	if (!st && version > 0 && version < 11)
+		st = run_script(db, ar_sqlite_open_schema, err);
+	if (!st && version < 11)
+		st = run_script(db, ar_sqlite_usage_schema, err);
 	snprintf(mark, sizeof mark,
 		 "INSERT INTO meta (key, value) VALUES ('least_version', '%d')"
 		 " ON CONFLICT (key) DO UPDATE SET value = excluded.value;"

@@ -12,6 +12,14 @@
 	" AND (?6 IS NULL OR status = ?6) AND updated >= ?7 AND (?8 IS NULL OR status <> ?8)" \
 	" ORDER BY session DESC"
 
+/* The row of a session. Naming a column here writes the indexes that it is in, whatever its value. */
+#define SESSION_PUT \
+	"INSERT INTO session (session, created, updated, active, workspace, account, status, shell," \
+	" tenant, due, open) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)" \
+	" ON CONFLICT (session) DO UPDATE SET created = excluded.created, updated = excluded.updated," \
+	" workspace = excluded.workspace, account = excluded.account, status = excluded.status," \
+	" shell = excluded.shell, due = excluded.due"
+
 /* A list of actions, oldest first. Parameters are the same for all: session, account, place, whether
  * pending ones are wanted, limit, tenant. */
 #define ACTION_LIST(whose, which) \
@@ -22,6 +30,16 @@
 #define OF_SESSION "session = ?1 AND (?7 IS NULL OR tenant = ?7) AND " OF_ACCOUNT
 
 #define AUDIT_ROW "SELECT n, at, tenant, session, seq, record, hash FROM audit"
+
+/* Sums of what was used. Parameters are the same for all: tenant, bounds of the hour, workspace, model,
+ * place, limit. */
+#define USAGE_LIST(whose, key) \
+	"SELECT " key \
+	", currency, sum(requests), sum(input_tokens), sum(output_tokens), sum(cached_tokens)," \
+	" sum(cost) FROM usage WHERE " whose " AND hour >= ?2 AND hour < ?3" \
+	" AND (?4 IS NULL OR workspace = ?4) AND (?5 IS NULL OR model = ?5)" \
+	" AND (?6 IS NULL OR (" key ", currency) > (?6, ?7))" \
+	" GROUP BY " key ", currency ORDER BY " key ", currency LIMIT ?8"
 
 /* A list of audit entries. Parameters are the same for all: tenant, bounds of the time, place, limit. */
 #define AUDIT_LIST(whose, than, order) \
@@ -52,23 +70,21 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 		"INSERT INTO snapshot (session, seq, body) VALUES (?1, ?2, ?3)"
 		" ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, body = excluded.body",
 	[AR_SQL_SNAPSHOT_GET] = "SELECT seq, body FROM snapshot WHERE session = ?1",
-	[AR_SQL_SESSION_PUT] =
-		"INSERT INTO session (session, created, updated, active, workspace, account, status, shell,"
-		" tenant, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
-		" ON CONFLICT (session) DO UPDATE SET created = excluded.created, updated = excluded.updated,"
-		" active = excluded.active, workspace = excluded.workspace, account = excluded.account,"
-		" status = excluded.status, shell = excluded.shell, due = excluded.due",
+	[AR_SQL_SESSION_PUT] = SESSION_PUT ", active = excluded.active, open = excluded.open",
+	[AR_SQL_SESSION_PUT_SAME] = SESSION_PUT,
 	/* The tenant never changes, and naming it above would write its index with every append. */
 	[AR_SQL_SESSION_TENANT_PUT] = "UPDATE session SET tenant = ?2 WHERE session = ?1 AND tenant <> ?2",
 	[AR_SQL_SESSION_GET] =
-		"SELECT created, updated, active, workspace, account, status, shell, tenant, due FROM"
-		" session WHERE session = ?1",
+		"SELECT created, updated, active, workspace, account, status, shell, tenant, due, open"
+		" FROM session WHERE session = ?1",
 	/* Both are looked at, whatever the first says. */
 	[AR_SQL_TENANT_GET] = "SELECT (SELECT tenant FROM session WHERE session = ?1),"
 			      " EXISTS (SELECT 1 FROM log WHERE session = ?1)",
 	[AR_SQL_SESSION_LIST] = SESSION_LIST(" AND ?3 IS NULL"),
 	[AR_SQL_SESSION_LIST_TENANT] = SESSION_LIST(" AND tenant = ?3"),
 	[AR_SQL_SESSION_LIST_ACTIVE] = SESSION_LIST(" AND active = 1 AND (?3 IS NULL OR tenant = ?3)"),
+	[AR_SQL_SESSION_LIST_OPEN] = SESSION_LIST(" AND open = 1 AND (?3 IS NULL OR tenant = ?3)"),
+	[AR_SQL_SESSION_LIST_OPEN_TENANT] = SESSION_LIST(" AND open = 1 AND tenant = ?3"),
 	[AR_SQL_DUE_LIST] = "SELECT session, due FROM session WHERE due IS NOT NULL AND (due, session) >"
 			    " (?1, ?2) ORDER BY due, session",
 	[AR_SQL_TASK_UPDATE] =
@@ -80,7 +96,8 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 		"SELECT n, task, status, internal, record FROM task WHERE session = ?1 AND task = ?2",
 	[AR_SQL_TASK_LIST] =
 		"SELECT n, task, status, internal, record FROM task WHERE session = ?1 AND n > ?2"
-		" AND (?3 IS NULL OR status = ?3) AND internal <= ?4 ORDER BY n",
+		" AND (?3 IS NULL OR status = ?3) AND internal <= ?4"
+		" AND (?5 IS NULL OR instr(?5, ',' || status || ',') = 0) ORDER BY n",
 	[AR_SQL_ACTION_PUT] =
 		"INSERT INTO action (session, created, action, account, tenant, pending, record)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session, action) DO UPDATE"
@@ -98,6 +115,20 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 			    " ON CONFLICT (session, list, number) DO UPDATE SET record = excluded.record",
 	[AR_SQL_ITEM_LIST] = "SELECT list, number, record FROM item WHERE session = ?1 AND list = ?2"
 			     " AND number >= ?3 AND number < ?4 ORDER BY number LIMIT ?5",
+	[AR_SQL_USAGE_ADD] =
+		"UPDATE usage SET requests = requests + ?6, input_tokens = input_tokens + ?7,"
+		" output_tokens = output_tokens + ?8, cached_tokens = cached_tokens + ?9, cost = cost + ?10"
+		" WHERE tenant = ?1 AND hour = ?2 AND currency = ?3 AND workspace = ?4 AND model = ?5",
+	[AR_SQL_USAGE_NEW] =
+		"INSERT INTO usage (tenant, hour, currency, workspace, model, requests, input_tokens,"
+		" output_tokens, cached_tokens, cost) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+	[AR_SQL_USAGE_HOUR] = USAGE_LIST("tenant = ?1", "hour"),
+	[AR_SQL_USAGE_MODEL] = USAGE_LIST("tenant = ?1", "model"),
+	[AR_SQL_USAGE_WORKSPACE] = USAGE_LIST("tenant = ?1", "workspace"),
+	[AR_SQL_USAGE_TENANT] = USAGE_LIST("(?1 IS NULL OR tenant = ?1)", "tenant"),
+	[AR_SQL_USAGE_OLD] =
+		"DELETE FROM usage WHERE (tenant, hour, currency, workspace, model) IN (SELECT tenant, hour,"
+		" currency, workspace, model FROM usage WHERE hour < ?1 LIMIT ?2)",
 	[AR_SQL_TOKEN_VERSION] = "SELECT (SELECT version FROM token WHERE token = ?1),"
 				 " coalesce((SELECT max(version) FROM token), 0) + 1",
 	[AR_SQL_TOKEN_PUT] = "INSERT INTO token (token, version, record) VALUES (?1, ?2, ?3)"
@@ -146,6 +177,10 @@ static const char *const sql_text[AR_SQL_COUNT] = {
 		" WHERE session = ?1 UNION SELECT hash FROM blob WHERE session = ?1) WHERE true"
 		" ON CONFLICT (hash) DO UPDATE SET since = excluded.since",
 	[AR_SQL_REF_DROP] = "DELETE FROM blob_ref WHERE session = ?1",
+	[AR_SQL_REF_REMOVE] = "DELETE FROM blob_ref WHERE session = ?1 AND hash = ?2",
+	[AR_SQL_BLOB_LEAVE] = "UPDATE blob SET session = NULL WHERE session = ?1 AND hash = ?2",
+	[AR_SQL_BLOB_DOOM] = "INSERT INTO blob_doomed (hash, since) VALUES (?2, 0)"
+			     " ON CONFLICT (hash) DO UPDATE SET since = excluded.since",
 	/* Content from before there were references has no `at`: nobody knows who needs it, so it stays. */
 	[AR_SQL_DOOMED_BLOB] = "DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_doomed WHERE since < ?1"
 			       " ORDER BY since LIMIT ?2) AND at IS NOT NULL"

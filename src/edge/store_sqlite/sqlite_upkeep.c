@@ -102,6 +102,8 @@ static enum ar_status remove_litter(struct ar_sqlite *s, struct ar_store_upkeep 
 		st = sweep(s, AR_SQL_DOOMED_DROP, op->doomed_before, op, &looked);
 	if (!st)
 		st = ar_sqlite_audit_prune(s, op, op->limit * AR_STORE_LITTER);
+	if (!st)
+		st = ar_sqlite_usage_prune(s, op, op->limit * AR_STORE_LITTER);
 	op->more = op->more || op->receipts == op->limit * AR_STORE_LITTER ||
 		   looked == op->limit * AR_STORE_LITTER;
 	if (op->contents)

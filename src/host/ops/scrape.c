@@ -54,6 +54,7 @@ static void collect_store(struct ar_metrics *m, const struct ar_store *s)
 		[AR_STORE_AUDIT_VERIFY] = "audit_verify",
 		[AR_STORE_ITEMS] = "items",
 		[AR_STORE_DUE] = "due",
+		[AR_STORE_USAGE] = "usage",
 	};
 	const struct ar_store_counts *c = &s->counts;
 
