@@ -54,8 +54,10 @@ static const char *const ar_turn_options_latency_names[] = { NULL, "interactive"
 const struct ar_enum_desc ar_turn_options_latency_desc = { "turn_options_latency", ar_turn_options_latency_names, 4 };
 static const char *const ar_turn_options_network_names[] = { NULL, "denied" };
 const struct ar_enum_desc ar_turn_options_network_desc = { "turn_options_network", ar_turn_options_network_names, 2 };
-static const char *const ar_turn_options_purpose_names[] = { NULL, "compaction", "acceptance", "command" };
-const struct ar_enum_desc ar_turn_options_purpose_desc = { "turn_options_purpose", ar_turn_options_purpose_names, 4 };
+static const char *const ar_turn_options_purpose_names[] = { NULL, "compaction", "acceptance", "command", "delivery" };
+const struct ar_enum_desc ar_turn_options_purpose_desc = { "turn_options_purpose", ar_turn_options_purpose_names, 5 };
+static const char *const ar_criterion_evidence_names[] = { NULL, "pack", "replay", "review", "trace", "verification" };
+const struct ar_enum_desc ar_criterion_evidence_desc = { "criterion_evidence", ar_criterion_evidence_names, 6 };
 static const char *const ar_process_ending_outcome_names[] = { NULL, "exited", "not_started", "ended", "timed_out", "limit_hit", "supervisor_lost", "unavailable" };
 const struct ar_enum_desc ar_process_ending_outcome_desc = { "process_ending_outcome", ar_process_ending_outcome_names, 8 };
 static const char *const ar_workspace_record_kind_names[] = { NULL, "folder", "managed" };
@@ -336,6 +338,8 @@ static const char *const ar_update_session_result_names[] = { NULL, "updated", "
 const struct ar_enum_desc ar_update_session_result_desc = { "update_session_result", ar_update_session_result_names, 3 };
 static const char *const ar_record_evidence_kind_names[] = { NULL, "pack", "replay", "review", "trace", "verification", "request_log" };
 const struct ar_enum_desc ar_record_evidence_kind_desc = { "record_evidence_kind", ar_record_evidence_kind_names, 7 };
+static const char *const ar_report_delivery_state_names[] = { NULL, "delivered", "failed" };
+const struct ar_enum_desc ar_report_delivery_state_desc = { "report_delivery_state", ar_report_delivery_state_names, 3 };
 
 static const struct ar_field_desc ar_shape_session_changes_fields[] = {
 	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_session_changes, title), NULL, { 0, false },
@@ -584,12 +588,16 @@ static const struct ar_field_desc ar_shape_criterion_fields[] = {
 	  "Longest time of the command.", NULL },
 	{ "person", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_criterion, person), NULL, { 0, false },
 	  "True: a person is asked whether it holds.", NULL },
+	{ "artifact", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_criterion, artifact), NULL, { 0, false },
+	  "Path or id of an artifact: it holds if a fact shows that the task left it.", NULL },
+	{ "evidence", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_criterion, evidence), &ar_criterion_evidence_desc, { 0, false },
+	  "Kind of evidence: it holds if a fact shows some about the task.", NULL },
 	{ "exitCode", AR_F_INT, false, false, true, 0, 0, offsetof(struct ar_shape_criterion, exit_code), NULL, { 0, false },
 	  "Exit code of the command, when it is known.", NULL },
 	{ "reason", AR_F_STRING, false, false, false, 0, 8192, offsetof(struct ar_shape_criterion, reason), NULL, { 0, false },
 	  "Why it does not hold, or the reason of the person.", NULL },
 };
-const struct ar_struct_desc ar_shape_criterion_desc = { ar_shape_criterion_fields, 11, sizeof(struct ar_shape_criterion), NULL, 0, true, offsetof(struct ar_shape_criterion, extra_), offsetof(struct ar_shape_criterion, text_) };
+const struct ar_struct_desc ar_shape_criterion_desc = { ar_shape_criterion_fields, 13, sizeof(struct ar_shape_criterion), NULL, 0, true, offsetof(struct ar_shape_criterion, extra_), offsetof(struct ar_shape_criterion, text_) };
 
 static const struct ar_field_desc ar_shape_party_fields[] = {
 	{ "kind", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_party, kind), NULL, { 0, false },
@@ -603,9 +611,9 @@ const struct ar_struct_desc ar_shape_party_desc = { ar_shape_party_fields, 3, si
 
 static const struct ar_field_desc ar_shape_task_delivery_fields[] = {
 	{ "kind", AR_F_STRING, true, false, false, 0, 16, offsetof(struct ar_shape_task_delivery, kind), NULL, { 0, false },
-	  "channel: a message to a channel of the session.", NULL },
-	{ "target", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_shape_task_delivery, target), NULL, { 0, false },
-	  "Id of the channel.", NULL },
+	  "channel: a message to a channel of the session. webhook: a signed request. file: a file of the workspace.", NULL },
+	{ "target", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_task_delivery, target), NULL, { 0, false },
+	  "Id of the channel, name of the webhook, or path of the file in the workspace.", NULL },
 };
 const struct ar_struct_desc ar_shape_task_delivery_desc = { ar_shape_task_delivery_fields, 2, sizeof(struct ar_shape_task_delivery), NULL, 0, true, offsetof(struct ar_shape_task_delivery, extra_), 0 };
 
@@ -654,8 +662,18 @@ static const struct ar_field_desc ar_shape_delivery_state_fields[] = {
 	  "Of the message that brings it over a channel.", NULL },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_delivery_state, reason), NULL, { 0, false },
 	  "Why it failed.", NULL },
+	{ "kind", AR_F_STRING, false, false, false, 0, 16, offsetof(struct ar_shape_delivery_state, kind), NULL, { 0, false },
+	  "channel, webhook or file.", NULL },
+	{ "attempts", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_delivery_state, attempts), NULL, { 0, false },
+	  "How often it was tried: of a webhook requests, of a file turns that write it.", NULL },
+	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_delivery_state, turn_id), NULL, { 0, false },
+	  "Turn that writes the file, the latest.", NULL },
+	{ "deliveryId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_delivery_state, delivery_id), NULL, { 0, false },
+	  "Of the requests of a webhook: webhook-id, the same in all of them.", NULL },
+	{ "deadline", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_delivery_state, deadline), NULL, { 0, false },
+	  "When it is given up.", NULL },
 };
-const struct ar_struct_desc ar_shape_delivery_state_desc = { ar_shape_delivery_state_fields, 4, sizeof(struct ar_shape_delivery_state), NULL, 0, true, offsetof(struct ar_shape_delivery_state, extra_), 0 };
+const struct ar_struct_desc ar_shape_delivery_state_desc = { ar_shape_delivery_state_fields, 9, sizeof(struct ar_shape_delivery_state), NULL, 0, true, offsetof(struct ar_shape_delivery_state, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_blocker_fields[] = {
 	{ "kind", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_blocker, kind), NULL, { 0, false },
@@ -4357,6 +4375,10 @@ static const struct ar_field_desc ar_ev_job_created_fields[] = {
 	  "Run of that schedule; it is told how the job ended.", NULL },
 	{ "maxAttempts", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_job_created, max_attempts), NULL, { 0, false },
 	  "Attempts of an item before it failed for good; absent: it waits for retry_job_item.", NULL },
+	{ "delivery", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_job_created, delivery), NULL, { 0, false },
+	  "Where its end is reported.", &ar_shape_task_delivery_desc },
+	{ "inactivityMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_job_created, inactivity_ms), NULL, { 0, false },
+	  "Longest time in which no item begins or ends, in milliseconds.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_job_started_fields[] = {
@@ -5079,6 +5101,28 @@ static const struct ar_field_desc ar_ev_workspace_servers_started_fields[] = {
 	  "Digest of .mcp.json.", NULL },
 	{ "servers", AR_F_ARRAY, true, false, false, 0, 65536, offsetof(struct ar_ev_workspace_servers_started, servers), NULL, { 0, false },
 	  "The servers that it names.", &ar_shape_workspace_server_desc },
+};
+
+static const struct ar_field_desc ar_ev_delivery_requested_fields[] = {
+	{ "webhook", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_delivery_requested, webhook), NULL, { 0, false },
+	  "Its name in the settings.", NULL },
+	{ "status", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_delivery_requested, status), NULL, { 0, false },
+	  "How the work ended.", NULL },
+	{ "summary", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_ev_delivery_requested, summary), NULL, { 0, false },
+	  "Summary of the result.", NULL },
+	{ "resultRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_delivery_requested, result_ref), NULL, { 0, false },
+	  "Where the result is stored: read_output.", NULL },
+	{ "counts", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_delivery_requested, counts), NULL, { 0, false },
+	  "Items of a job by state.", &ar_shape_job_counts_desc },
+	{ "error", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_ev_delivery_requested, error), NULL, { 0, false },
+	  "Why a job failed.", &ar_shape_failure_desc },
+	{ "deadline", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_delivery_requested, deadline), NULL, { 0, false },
+	  "When the delivery is given up.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_job_delivery_fields[] = {
+	{ "deliveryState", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_job_delivery, delivery_state), NULL, { 0, false },
+	  "State of the delivery.", &ar_shape_delivery_state_desc },
 };
 
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
@@ -6181,6 +6225,10 @@ static const struct ar_field_desc ar_cmd_create_job_in_fields[] = {
 	  "Run of a schedule: gets report_job when the job has ended. For the runtime alone.", NULL },
 	{ "maxAttempts", AR_F_INT, false, false, false, 0, 100, offsetof(struct ar_cmd_create_job_in, max_attempts), NULL, { 0, false },
 	  "An item that failed is tried again until it had so many attempts; then it failed for good. Without it: it waits for retry_job_item.", NULL },
+	{ "delivery", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_job_in, delivery), NULL, { 0, false },
+	  "Where to report the end of the job.", &ar_shape_task_delivery_desc },
+	{ "inactivityMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_create_job_in, inactivity_ms), NULL, { 0, false },
+	  "Longest time in which no item begins or ends; after it the job fails.", NULL },
 };
 static const uint64_t ar_cmd_create_job_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1, UINT64_C(1) << 2 | UINT64_C(1) << 12 };
 
@@ -6270,6 +6318,16 @@ static const struct ar_field_desc ar_cmd_get_job_out_fields[] = {
 	  "Schedule that started it.", NULL },
 	{ "scheduleRunId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_get_job_out, schedule_run_id), NULL, { 0, false },
 	  "Run of that schedule.", NULL },
+	{ "delivery", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_job_out, delivery), NULL, { 0, false },
+	  "Where its end is reported.", &ar_shape_task_delivery_desc },
+	{ "deliveryState", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_job_out, delivery_state), NULL, { 0, false },
+	  "State of that.", &ar_shape_delivery_state_desc },
+	{ "inactivityMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_get_job_out, inactivity_ms), NULL, { 0, false },
+	  "Longest time in which no item begins or ends, in milliseconds.", NULL },
+	{ "submittedBy", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_get_job_out, submitted_by), NULL, { 0, false },
+	  "Person who asked for it.", NULL },
+	{ "options", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_job_out, options), NULL, { 0, false },
+	  "Options of the turns that work on the items.", &ar_shape_turn_options_desc },
 	{ "maxAttempts", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_get_job_out, max_attempts), NULL, { 0, false },
 	  "Attempts of an item before it failed for good; absent: it waits for retry_job_item.", NULL },
 	{ "counts", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_job_out, counts), NULL, { 0, false },
@@ -7753,6 +7811,26 @@ static const struct ar_field_desc ar_cmd_count_events_out_fields[] = {
 	  "Sequence of the newest fact of the session.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_report_delivery_in_fields[] = {
+	{ "to", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_delivery_in, to), NULL, { 0, false },
+	  "The task or the job.", NULL },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_report_delivery_in, sequence), NULL, { 0, false },
+	  "Of the delivery.requested that was sent.", NULL },
+	{ "deliveryId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_delivery_in, delivery_id), NULL, { 0, false },
+	  "The delivery.", NULL },
+	{ "state", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_report_delivery_in, state), &ar_report_delivery_state_desc, { 0, false },
+	  "How it ended.", NULL },
+	{ "attempts", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_report_delivery_in, attempts), NULL, { 0, false },
+	  "Requests that were made.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_report_delivery_in, reason), NULL, { 0, false },
+	  "Why it failed.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_report_delivery_out_fields[] = {
+	{ "to", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_delivery_out, to), NULL, { 0, false },
+	  "The same.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -7940,6 +8018,7 @@ static const struct ar_transition ar_channel_transitions[] = {
 	{ AR_EV_CHANNEL_RESUMED, AR_CHANNEL_CONNECTED, AR_CHANNEL_CONNECTED },
 	{ AR_EV_CHANNEL_RESUMED, AR_CHANNEL_DISCONNECTED, AR_CHANNEL_CONNECTED },
 	{ AR_EV_CHANNEL_MESSAGE, AR_CHANNEL_CONNECTED, AR_CHANNEL_CONNECTED },
+	{ AR_EV_CHANNEL_MESSAGE, AR_CHANNEL_DISCONNECTED, AR_CHANNEL_DISCONNECTED },
 	{ AR_EV_CHANNEL_PERMISSION_FORWARDED, AR_CHANNEL_CONNECTED, AR_CHANNEL_CONNECTED },
 	{ AR_EV_CHANNEL_PERMISSION_RETURNED, AR_CHANNEL_CONNECTED, AR_CHANNEL_CONNECTED },
 	{ AR_EV_CHANNEL_PERMISSION_RETURNED, AR_CHANNEL_DISCONNECTED, AR_CHANNEL_DISCONNECTED },
@@ -8338,7 +8417,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_JOB_CREATED] = { AR_EV_JOB_CREATED, "job.created", "jobs",
 	  "A batch or background job exists.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_JOB, 0, NULL,
-	  { ar_ev_job_created_fields, 15, sizeof(struct ar_ev_job_created), NULL, 0, false, 0, 0 } },
+	  { ar_ev_job_created_fields, 17, sizeof(struct ar_ev_job_created), NULL, 0, false, 0, 0 } },
 	[AR_EV_JOB_STARTED] = { AR_EV_JOB_STARTED, "job.started", "jobs",
 	  "A job begins to run.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_JOB, 0, NULL,
@@ -8615,6 +8694,14 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "The turn has waited for the servers; those that are ready offer their tools.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
 	  { ar_ev_workspace_servers_started_fields, 2, sizeof(struct ar_ev_workspace_servers_started), NULL, 0, false, 0, 0 } },
+	[AR_EV_DELIVERY_REQUESTED] = { AR_EV_DELIVERY_REQUESTED, "delivery.requested", "jobs",
+	  "The result of a task or a job goes to a webhook. The webhook sends this event, whatever types it is for otherwise.",
+	  false, AR_CLASS_EXTENDED, 0, 1u << AR_SCOPE_TASK | 1u << AR_SCOPE_JOB, NULL,
+	  { ar_ev_delivery_requested_fields, 7, sizeof(struct ar_ev_delivery_requested), NULL, 0, false, 0, 0 } },
+	[AR_EV_JOB_DELIVERY] = { AR_EV_JOB_DELIVERY, "job.delivery", "jobs",
+	  "The delivery of the end of a job moved.",
+	  false, AR_CLASS_EXTENDED, 1u << AR_SCOPE_JOB, 0, NULL,
+	  { ar_ev_job_delivery_fields, 1, sizeof(struct ar_ev_job_delivery), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
@@ -8713,7 +8800,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { AR_TARGET_TASK, 1, { offsetof(struct ar_cmd_complete_task_in, task_id) }, AR_ERR_TASK_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_complete_task_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_ACCEPTANCE_UNMET, AR_ERR_UNRECONCILED, AR_ERR_ALREADY_TERMINAL }, 4,
-	  (const uint16_t[]){ AR_EV_ARTIFACT_CHANGED, AR_EV_EVIDENCE_CHANGED, AR_EV_TASK_ATTEMPT_COMPLETED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_TASK_COMPLETED, AR_EV_TASK_PROGRESS, AR_EV_CHANNEL_MESSAGE, AR_EV_THREAD_STARTED }, 8, 200, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_EV_ARTIFACT_CHANGED, AR_EV_EVIDENCE_CHANGED, AR_EV_TASK_ATTEMPT_COMPLETED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_TASK_COMPLETED, AR_EV_TASK_PROGRESS, AR_EV_CHANNEL_MESSAGE, AR_EV_THREAD_STARTED, AR_EV_DELIVERY_REQUESTED }, 9, 200, NULL, "spec+contract" },
 	[AR_CMD_FAIL_TASK] = { AR_CMD_FAIL_TASK, "fail_task",
 	  "Declare a task failed.",
 	  true, true, true, 1u << 3, "worker", { ar_cmd_fail_task_in_fields, 8, sizeof(struct ar_cmd_fail_task_in), NULL, 0, false, 0, 0 },
@@ -8916,7 +9003,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  NULL, 0, 200, "/v1/sessions/{sessionId}/subagents", "spec+contract" },
 	[AR_CMD_CREATE_JOB] = { AR_CMD_CREATE_JOB, "create_job",
 	  "Create a batch or background job; it starts at once unless start is false.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_create_job_in_fields, 18, sizeof(struct ar_cmd_create_job_in), ar_cmd_create_job_in_oneofs, 2, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_job_in_fields, 20, sizeof(struct ar_cmd_create_job_in), ar_cmd_create_job_in_oneofs, 2, false, 0, 0 },
 	  { ar_cmd_create_job_out_fields, 4, sizeof(struct ar_cmd_create_job_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_job_in, idempotency_key) }, { "jobId", offsetof(struct ar_cmd_create_job_in, job_id) } }, "jobId",
@@ -8933,7 +9020,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	[AR_CMD_GET_JOB] = { AR_CMD_GET_JOB, "get_job",
 	  "Read one job with a window of its items.",
 	  false, true, false, 1u << 0, "read", { ar_cmd_get_job_in_fields, 3, sizeof(struct ar_cmd_get_job_in), NULL, 0, false, 0, 0 },
-	  { ar_cmd_get_job_out_fields, 25, sizeof(struct ar_cmd_get_job_out), NULL, 0, false, 0, 0 },
+	  { ar_cmd_get_job_out_fields, 30, sizeof(struct ar_cmd_get_job_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_JOB_NOT_FOUND }, 1,
@@ -9506,6 +9593,14 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_INPUT }, 2,
 	  NULL, 0, 200, "/v1/sessions/{sessionId}/density", "extension (a console draws the density of a log without reading it)" },
+	[AR_CMD_REPORT_DELIVERY] = { AR_CMD_REPORT_DELIVERY, "report_delivery",
+	  "Tell a session how the delivery of a result by a webhook ended. For the runtime alone.",
+	  true, true, false, 1u << 1, "submit", { ar_cmd_report_delivery_in_fields, 6, sizeof(struct ar_cmd_report_delivery_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_report_delivery_out_fields, 1, sizeof(struct ar_cmd_report_delivery_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_ANY, 1, { offsetof(struct ar_cmd_report_delivery_in, to) }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_NOT_FOUND }, 2,
+	  (const uint16_t[]){ AR_EV_TASK_PROGRESS, AR_EV_JOB_DELIVERY }, 2, 200, NULL, "extension (results of tasks and jobs go to other systems)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -9824,7 +9919,7 @@ const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT] = {
 	  ar_subagent_transitions, 13 },
 	[AR_MACHINE_CHANNEL] = { "channel", "A connected peer.",
 	  ar_channel_states, 3, 0,
-	  ar_channel_transitions, 10 },
+	  ar_channel_transitions, 11 },
 };
 
 const char *const ar_scope_names[AR_SCOPE_COUNT] = {
@@ -9887,6 +9982,7 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_CONTEXT_RESOLVED,
 	AR_EV_COST_ESTIMATED,
 	AR_EV_COST_RECORDED,
+	AR_EV_DELIVERY_REQUESTED,
 	AR_EV_EVIDENCE_CHANGED,
 	AR_EV_HISTORY_RECONSTRUCTED,
 	AR_EV_HISTORY_ROLLBACK_COMPLETED,
@@ -9901,6 +9997,7 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_JOB_CANCELLED,
 	AR_EV_JOB_COMPLETED,
 	AR_EV_JOB_CREATED,
+	AR_EV_JOB_DELIVERY,
 	AR_EV_JOB_FAILED,
 	AR_EV_JOB_ITEM_COMPLETED,
 	AR_EV_JOB_ITEM_FAILED,

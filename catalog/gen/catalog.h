@@ -178,6 +178,8 @@ enum ar_event_type {
 	AR_EV_WORKSPACE_REMOVED = 165,
 	AR_EV_WORKSPACE_SERVERS_STARTING = 166,
 	AR_EV_WORKSPACE_SERVERS_STARTED = 167,
+	AR_EV_DELIVERY_REQUESTED = 168,
+	AR_EV_JOB_DELIVERY = 169,
 	AR_EV_COUNT,
 };
 
@@ -321,6 +323,7 @@ enum ar_command {
 	AR_CMD_UPDATE_SESSION = 109,
 	AR_CMD_RECORD_EVIDENCE = 110,
 	AR_CMD_COUNT_EVENTS = 111,
+	AR_CMD_REPORT_DELIVERY = 112,
 	AR_CMD_COUNT,
 };
 
@@ -408,7 +411,8 @@ enum ar_target_kind {
 	X(REPORT_WEBHOOK, report_webhook) \
 	X(REPORT_JOB, report_job) \
 	X(UPDATE_SESSION, update_session) \
-	X(RECORD_EVIDENCE, record_evidence)
+	X(RECORD_EVIDENCE, record_evidence) \
+	X(REPORT_DELIVERY, report_delivery)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -902,6 +906,15 @@ enum ar_turn_options_purpose {
 	AR_TURN_OPTIONS_PURPOSE_COMPACTION = 1,
 	AR_TURN_OPTIONS_PURPOSE_ACCEPTANCE = 2,
 	AR_TURN_OPTIONS_PURPOSE_COMMAND = 3,
+	AR_TURN_OPTIONS_PURPOSE_DELIVERY = 4,
+};
+
+enum ar_criterion_evidence {
+	AR_CRITERION_EVIDENCE_PACK = 1,
+	AR_CRITERION_EVIDENCE_REPLAY = 2,
+	AR_CRITERION_EVIDENCE_REVIEW = 3,
+	AR_CRITERION_EVIDENCE_TRACE = 4,
+	AR_CRITERION_EVIDENCE_VERIFICATION = 5,
 };
 
 enum ar_process_ending_outcome {
@@ -1804,6 +1817,11 @@ enum ar_record_evidence_kind {
 	AR_RECORD_EVIDENCE_KIND_REQUEST_LOG = 6,
 };
 
+enum ar_report_delivery_state {
+	AR_REPORT_DELIVERY_STATE_DELIVERED = 1,
+	AR_REPORT_DELIVERY_STATE_FAILED = 2,
+};
+
 enum ar_field_kind {
 	AR_F_STRING,
 	AR_F_REF,
@@ -2183,6 +2201,8 @@ struct ar_shape_criterion { /* criterion */
 	struct ar_str command; /* string? */
 	struct ar_opt_int timeout_ms; /* int? */
 	struct ar_opt_bool person; /* bool? */
+	struct ar_str artifact; /* string? */
+	int evidence; /* enum? */
 	struct ar_opt_int exit_code; /* int? */
 	struct ar_str reason; /* string? */
 	struct ar_str text_; /* instead of the members */
@@ -2254,6 +2274,11 @@ struct ar_shape_delivery_state { /* delivery_state */
 	struct ar_str to; /* string? */
 	struct ar_opt_int sequence; /* int? */
 	struct ar_str reason; /* string? */
+	struct ar_str kind; /* string? */
+	struct ar_opt_int attempts; /* int? */
+	struct ar_str turn_id; /* string? */
+	struct ar_str delivery_id; /* string? */
+	ar_usec deadline; /* time? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -5128,6 +5153,8 @@ struct ar_ev_job_created { /* job.created */
 	struct ar_str schedule_id; /* string? */
 	struct ar_str schedule_run_id; /* string? */
 	struct ar_opt_int max_attempts; /* int? */
+	const struct ar_shape_task_delivery *delivery; /* object? */
+	struct ar_opt_int inactivity_ms; /* int? */
 };
 
 struct ar_ev_job_started { /* job.started */
@@ -5591,6 +5618,20 @@ struct ar_ev_workspace_servers_starting { /* workspace.servers_starting */
 struct ar_ev_workspace_servers_started { /* workspace.servers_started */
 	struct ar_str digest; /* string */
 	struct ar_shape_workspace_server_list servers; /* array */
+};
+
+struct ar_ev_delivery_requested { /* delivery.requested */
+	struct ar_str webhook; /* string */
+	struct ar_str status; /* string */
+	struct ar_str summary; /* string? */
+	struct ar_str result_ref; /* ref? */
+	const struct ar_shape_job_counts *counts; /* object? */
+	const struct ar_shape_failure *error; /* object? */
+	ar_usec deadline; /* time */
+};
+
+struct ar_ev_job_delivery { /* job.delivery */
+	const struct ar_shape_delivery_state *delivery_state; /* object */
 };
 
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
@@ -6247,6 +6288,8 @@ struct ar_cmd_create_job_in { /* create_job, input */
 	const struct ar_shape_turn_options *options; /* object? */
 	struct ar_str report_to; /* string? */
 	struct ar_opt_int max_attempts; /* int? */
+	const struct ar_shape_task_delivery *delivery; /* object? */
+	struct ar_opt_int inactivity_ms; /* int? */
 };
 
 struct ar_cmd_create_job_out { /* create_job, result */
@@ -6298,6 +6341,11 @@ struct ar_cmd_get_job_out { /* get_job, result */
 	struct ar_str reason; /* string? */
 	struct ar_str schedule_id; /* string? */
 	struct ar_str schedule_run_id; /* string? */
+	const struct ar_shape_task_delivery *delivery; /* object? */
+	const struct ar_shape_delivery_state *delivery_state; /* object? */
+	struct ar_opt_int inactivity_ms; /* int? */
+	struct ar_str submitted_by; /* string? */
+	const struct ar_shape_turn_options *options; /* object? */
 	struct ar_opt_int max_attempts; /* int? */
 	const struct ar_shape_job_counts *counts; /* object */
 	struct ar_shape_job_item_list items; /* array */
@@ -7250,6 +7298,19 @@ struct ar_cmd_count_events_out { /* count_events, result */
 	int64_t as_of_sequence; /* int */
 };
 
+struct ar_cmd_report_delivery_in { /* report_delivery, input */
+	struct ar_str to; /* string */
+	int64_t sequence; /* int */
+	struct ar_str delivery_id; /* string */
+	int state; /* enum */
+	struct ar_opt_int attempts; /* int? */
+	struct ar_str reason; /* string? */
+};
+
+struct ar_cmd_report_delivery_out { /* report_delivery, result */
+	struct ar_str to; /* string */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -7276,6 +7337,7 @@ extern const struct ar_enum_desc ar_turn_options_budget_class_desc;
 extern const struct ar_enum_desc ar_turn_options_latency_desc;
 extern const struct ar_enum_desc ar_turn_options_network_desc;
 extern const struct ar_enum_desc ar_turn_options_purpose_desc;
+extern const struct ar_enum_desc ar_criterion_evidence_desc;
 extern const struct ar_enum_desc ar_process_ending_outcome_desc;
 extern const struct ar_enum_desc ar_workspace_record_kind_desc;
 extern const struct ar_enum_desc ar_workspace_record_status_desc;
@@ -7416,6 +7478,7 @@ extern const struct ar_enum_desc ar_list_schedules_status_desc;
 extern const struct ar_enum_desc ar_report_job_status_desc;
 extern const struct ar_enum_desc ar_update_session_result_desc;
 extern const struct ar_enum_desc ar_record_evidence_kind_desc;
+extern const struct ar_enum_desc ar_report_delivery_state_desc;
 extern const struct ar_struct_desc ar_shape_session_changes_desc;
 extern const struct ar_struct_desc ar_shape_offered_tool_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;

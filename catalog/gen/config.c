@@ -546,6 +546,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "task.progress_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "10000", NULL, false, false, false, 0, 86400000, NULL, false, false,
 	  offsetof(struct ar_config, task.progress_ms),
 	  "Shortest time between two task.progress facts of a run that the runtime executes; 0 records none." },
+	{ "task.delivery_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "86400000", NULL, false, false, false, 1000, 31536000000, NULL, false, false,
+	  offsetof(struct ar_config, task.delivery_ms),
+	  "Longest time in which the result of a task or a job has to be delivered; after it the delivery has failed." },
 	{ "turn.inactivity_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "0", NULL, false, false, false, 0, 31536000000, NULL, false, false,
 	  offsetof(struct ar_config, turn.inactivity_ms),
 	  "Longest time without progress of a turn that waits for nobody; 0 sets no limit." },
@@ -592,7 +595,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 187;
+const size_t ar_config_key_count = 188;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

@@ -427,6 +427,7 @@ struct ar_config_sandbox {
 
 struct ar_config_task {
 	int64_t progress_ms;
+	int64_t delivery_ms;
 };
 
 struct ar_config_turn {

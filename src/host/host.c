@@ -257,6 +257,7 @@ static void read_policy(struct ar_host *r, const struct ar_config *c)
 	read_budget(&c->budget, &r->policy.budget);
 	r->policy.budget.inactivity_ms = c->turn.inactivity_ms;
 	r->policy.progress_ms = c->task.progress_ms;
+	r->policy.delivery_ms = c->task.delivery_ms;
 	r->policy.ends_with_turn = c->process.on_turn_end == AR_CONFIG_PROCESS_ON_TURN_END_TERMINATE;
 	r->policy.budget.repeats = c->guard.repeats;
 	ar_permission_configure(c, &r->arena, &r->policy);

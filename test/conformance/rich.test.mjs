@@ -81,7 +81,10 @@ async function fill() {
 	await run('retry_task', { taskId: part.taskId, retryReason: 'again', worker: { kind: 'worker', id: 'w' } });
 	await waitFor(async () => (await run('get_task', { taskId: part.taskId })).status === 'running', 'another attempt');
 	await run('append_task_progress', { taskId: part.taskId, summary: 'half', percent: 50, outputRefs: ['out-1'] });
-	await run('complete_task', { taskId: part.taskId, acceptance: [], completionSummary: 'done', artifacts: ['a-1'], evidenceRefs: ['e-1'] });
+	const complete = () => run('complete_task', { taskId: part.taskId, acceptance: [], completionSummary: 'done', artifacts: ['a-1'], evidenceRefs: ['e-1'] });
+	await complete();
+	await run('ack_events', { channelId, sequence: (await run('get_task', { taskId: part.taskId })).deliveryState.sequence });
+	await complete();
 	const behind = await declare({ title: 'Behind' });
 	await run('link_tasks', { sourceId: whole.taskId, targetId: behind.taskId, kind: 'blocks', reason: 'it needs it' });
 	const waiting = await submit(w.rt, '[[tool write {"q":"x"}]]', { sessionId, options: { tools: Object.values(tools), mode: 'default' } });

@@ -1,7 +1,7 @@
 // What task.completed says of an end: refs as they were given, where the result is, and whether all of it is settled.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { ok, readLog, world } from '../lib/runtime.mjs';
+import { ok, readLog, refused, world } from '../lib/runtime.mjs';
 
 let w, sessionId;
 
@@ -33,9 +33,11 @@ test('TK-18 TK-42 the result is delivered when a fact shows it: to a parent that
 	const [plain, told, awaited] = [await part(), await part(), await part()];
 	await run('link_tasks', { sourceId: parent.taskId, targetId: awaited, kind: 'blocked_by' });
 	await run('append_task_progress', { taskId: told, deliveryState: { state: 'queued', to: 'channel' } });
+	await refused(w.rt, 'unreconciled', 'complete_task', { taskId: told, acceptance: [] });
+	await run('append_task_progress', { taskId: told, deliveryState: { state: 'delivered', to: 'channel' } });
 	for (const taskId of [plain, told, awaited]) await run('complete_task', { taskId, acceptance: [] });
 	const ends = await Promise.all([plain, told, awaited].map(async (id) => (await of(id, 'task.completed'))[0].payload));
-	assert.deepEqual(ends.map((p) => [p.deliveryState, p.reconciled]), [[{ state: 'pending', to: 'parent' }, false], [{ state: 'queued', to: 'channel' }, false],
+	assert.deepEqual(ends.map((p) => [p.deliveryState, p.reconciled]), [[{ state: 'pending', to: 'parent' }, false], [{ state: 'delivered', to: 'channel' }, true],
 		[{ state: 'delivered', to: 'parent' }, true]]);
 	const [edge] = (await of(parent.taskId, 'task.dependency.updated')).slice(-1);
 	assert.deepEqual([edge.payload.relationship.targetId, edge.payload.relationship.status], [awaited, 'satisfied']);

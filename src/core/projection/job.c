@@ -43,6 +43,10 @@ static void write_job(const struct ar_session *s, const struct ar_job *job, stru
 	write_threads(s, job, w);
 	/* Items that were begun go on with the session that works on each. */
 	ar_jw_mstr(w, "recoverability", ar_job_is_over(job) ? AR_STR("not_applicable") : AR_STR("automatic"));
+	if (job->delivery) {
+		ar_jw_key(w, "deliveryState");
+		ar_struct_encode(&ar_shape_delivery_state_desc, job->delivery, AR_STR_NONE, w);
+	}
 	ar_jw_mtime(w, "createdAt", job->created);
 	ar_jw_mtime(w, "endedAt", job->ended);
 	ar_jw_close(w);

@@ -571,6 +571,7 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_WORKSPACE_ARCHIVED] = ar_apply_workspace_archived,
 	[AR_EV_TURN_REPORTED] = ar_apply_turn_reported,
 	[AR_EV_JOB_REPORTED] = ar_apply_job_reported,
+	[AR_EV_JOB_DELIVERY] = ar_apply_job_delivery,
 	[AR_EV_SUBAGENT_SPAWNED] = ar_apply_subagent_spawned,
 	[AR_EV_SUBAGENT_STATUS] = ar_apply_subagent,
 	[AR_EV_SUBAGENT_INPUT] = ar_apply_subagent,

@@ -74,7 +74,8 @@ ar_apply_fn ar_apply_workspace_created, ar_apply_workspace_updated, ar_apply_wor
 	ar_apply_workspace_bound, ar_apply_workspace_inspected, ar_apply_workspace_servers_starting,
 	ar_apply_workspace_servers_started;
 ar_apply_fn ar_apply_worker_created, ar_apply_worker_enrolled, ar_apply_worker_updated,
-	ar_apply_worker_removed, ar_apply_worker_changed, ar_apply_turn_reported, ar_apply_job_reported;
+	ar_apply_worker_removed, ar_apply_worker_changed, ar_apply_turn_reported, ar_apply_job_reported,
+	ar_apply_job_delivery;
 ar_apply_fn ar_apply_schedule_created, ar_apply_schedule_updated, ar_apply_schedule_fired,
 	ar_apply_schedule_missed, ar_apply_schedule_run_changed, ar_apply_schedule_ended;
 ar_apply_fn ar_apply_workspace_preparing, ar_apply_workspace_prepared, ar_apply_workspace_applying,

@@ -168,6 +168,7 @@ struct ar_new_turn {
 	struct ar_thread *thread; /* NULL: a new one */
 	int busy; /* policy */
 	bool is_queued; /* the thread is busy */
+	struct ar_texts people; /* who gave it; absent: as its task says, or the caller */
 };
 
 /* turn.submitted, and its task. `task`: that the turn works for, or NULL. `people`: who gave it; absent:

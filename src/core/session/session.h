@@ -167,6 +167,9 @@ struct ar_policy {
 	struct ar_texts secret_names; /* of `secrets`, in their order */
 	bool is_traced; /* traces are exported: facts of a turn name its trace */
 	bool traces_commands; /* is_traced: commands get the traceparent of their call */
+	int64_t delivery_ms; /* in which a result has to be delivered */
+	const struct ar_webhook_name *webhooks; /* delivery/delivery.h */
+	size_t webhook_count;
 	bool ends_with_turn; /* processes that a turn leaves running end with it */
 };
 

@@ -14,6 +14,7 @@
 #include "artifact/artifact.h"
 #include "channel/snapshot_channel.h"
 #include "checkpoint/checkpoints.h"
+#include "delivery/delivery.h"
 #include "evidence/evidence.h"
 #include "job/snapshot_job.h"
 #include "closed/closed_group.h"
@@ -745,6 +746,7 @@ enum ar_status ar_session_restore(struct ar_session *s, struct ar_json snapshot,
 		return ar_fail(err, AR_E_CORRUPT, "the stored snapshot of session %.*s does not decode",
 			       AR_STR_ARG(s->session_key));
 	ar_blocks_restore(s);
+	ar_deliveries_restore(s);
 	s->snapshot_head = s->head;
 	return AR_OK;
 }

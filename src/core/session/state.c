@@ -167,7 +167,8 @@ bool ar_turn_is_modelless(const struct ar_turn *t)
 	int purpose = ar_turn_options(t)->purpose;
 
 	return ar_turn_is_system(t) &&
-	       (purpose == AR_TURN_OPTIONS_PURPOSE_ACCEPTANCE || purpose == AR_TURN_OPTIONS_PURPOSE_COMMAND);
+	       (purpose == AR_TURN_OPTIONS_PURPOSE_ACCEPTANCE || purpose == AR_TURN_OPTIONS_PURPOSE_COMMAND ||
+		purpose == AR_TURN_OPTIONS_PURPOSE_DELIVERY);
 }
 
 const struct ar_shape_turn_options *ar_turn_options(const struct ar_turn *t)
@@ -242,7 +243,7 @@ bool ar_session_is_active(const struct ar_session *s)
 		    (ar_task_open_run(task) || task->sheet->retry_at || task->sheet->start))
 			return true;
 	}
-	if (ar_session_has_open_jobs(s))
+	if (ar_session_has_open_jobs(s) || s->deliveries.count > 0)
 		return true;
 	for (size_t i = 0; i < s->processes.count; i++) {
 		if (((const struct ar_process_record *)s->processes.at[i])->status == AR_PROCESS_RUNNING)

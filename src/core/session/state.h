@@ -178,6 +178,7 @@ struct ar_session {
 	struct ar_opt_int artifacts_left; /* how many artifacts left the window */
 	struct ar_vec declared; /* struct ar_task with a sheet: all that are open, the newest ended */
 	struct ar_map declared_ids; /* the same by id; not stored */
+	struct ar_vec deliveries; /* struct ar_deliverable (delivery/delivery.h) that are open; not stored */
 	struct ar_opt_int declared_count; /* ids of tasks that went to declared ones */
 	struct ar_str environment_ref, limits; /* of the newest boundary: content by ref, JSON object */
 	const struct ar_shape_workspace_binding

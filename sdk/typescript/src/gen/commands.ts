@@ -1252,6 +1252,10 @@ export interface CreateJobInput {
   reportTo?: string;
   /** An item that failed is tried again until it had so many attempts; then it failed for good. Without it: it waits for retry_job_item. */
   maxAttempts?: number;
+  /** Where to report the end of the job. */
+  delivery?: TaskDelivery;
+  /** Longest time in which no item begins or ends; after it the job fails. */
+  inactivityMs?: number;
 }
 
 /** Answer of create_job. */
@@ -1349,6 +1353,16 @@ export interface GetJobResult {
   scheduleId?: string;
   /** Run of that schedule. */
   scheduleRunId?: string;
+  /** Where its end is reported. */
+  delivery?: TaskDelivery;
+  /** State of that. */
+  deliveryState?: DeliveryState;
+  /** Longest time in which no item begins or ends, in milliseconds. */
+  inactivityMs?: number;
+  /** Person who asked for it. */
+  submittedBy?: string;
+  /** Options of the turns that work on the items. */
+  options?: TurnOptions;
   /** Attempts of an item before it failed for good; absent: it waits for retry_job_item. */
   maxAttempts?: number;
   /** Items by state. */
@@ -3061,6 +3075,29 @@ export interface CountEventsResult {
   [extra: string]: unknown;
 }
 
+/** Tell a session how the delivery of a result by a webhook ended. For the runtime alone. */
+export interface ReportDeliveryInput {
+  /** The task or the job. */
+  to: string;
+  /** Of the delivery.requested that was sent. */
+  sequence: number;
+  /** The delivery. */
+  deliveryId: string;
+  /** How it ended. */
+  state: "delivered" | "failed";
+  /** Requests that were made. */
+  attempts?: number;
+  /** Why it failed. */
+  reason?: string;
+}
+
+/** Answer of report_delivery. */
+export interface ReportDeliveryResult {
+  /** The same. */
+  to: string;
+  [extra: string]: unknown;
+}
+
 /** Input and result by command. */
 export interface Commands {
   submit_turn: { input: SubmitTurnInput; result: SubmitTurnResult };
@@ -3174,6 +3211,7 @@ export interface Commands {
   update_session: { input: UpdateSessionInput; result: UpdateSessionResult };
   record_evidence: { input: RecordEvidenceInput; result: RecordEvidenceResult };
   count_events: { input: CountEventsInput; result: CountEventsResult };
+  report_delivery: { input: ReportDeliveryInput; result: ReportDeliveryResult };
 }
 
 export type CommandName = keyof Commands;
@@ -3809,6 +3847,12 @@ export interface CommandMethods {
    * Fails with: session_not_found, invalid_input.
    */
   countEvents(input: CountEventsInput, options?: CallOptions): Promise<CountEventsResult>;
+  /**
+   * Tell a session how the delivery of a result by a webhook ended. For the runtime alone.
+   * The same report again does nothing.
+   * Fails with: not_authorized, not_found.
+   */
+  reportDelivery(input: ReportDeliveryInput, options?: CallOptions): Promise<ReportDeliveryResult>;
 }
 
 /** What the client has to know of a command to repeat it safely. */
@@ -3930,4 +3974,5 @@ export const COMMANDS: { readonly [M in keyof CommandMethods]: CommandRow } = {
   updateSession: { name: "update_session", isRead: false, keys: ["idempotencyKey"] },
   recordEvidence: { name: "record_evidence", isRead: false, keys: ["idempotencyKey"] },
   countEvents: { name: "count_events", isRead: true, keys: [] },
+  reportDelivery: { name: "report_delivery", isRead: false, keys: [] },
 };

@@ -98,7 +98,7 @@ export interface TurnOptions {
   /** denied: no call of the turn may reach a network. */
   network?: "denied";
   /** Purpose of a turn of the runtime's own; refused from callers. */
-  purpose?: "compaction" | "acceptance" | "command";
+  purpose?: "compaction" | "acceptance" | "command" | "delivery";
 }
 
 /** Where to go back to. */
@@ -366,6 +366,10 @@ export interface Criterion {
   timeoutMs?: number;
   /** True: a person is asked whether it holds. */
   person?: boolean;
+  /** Path or id of an artifact: it holds if a fact shows that the task left it. */
+  artifact?: string;
+  /** Kind of evidence: it holds if a fact shows some about the task. */
+  evidence?: "pack" | "replay" | "review" | "trace" | "verification";
   /** Exit code of the command, when it is known. */
   exitCode?: number;
   /** Why it does not hold, or the reason of the person. */
@@ -400,14 +404,24 @@ export interface DeliveryState {
   sequence?: number;
   /** Why it failed. */
   reason?: string;
+  /** channel, webhook or file. */
+  kind?: string;
+  /** How often it was tried: of a webhook requests, of a file turns that write it. */
+  attempts?: number;
+  /** Turn that writes the file, the latest. */
+  turnId?: string;
+  /** Of the requests of a webhook: webhook-id, the same in all of them. */
+  deliveryId?: string;
+  /** When it is given up. */
+  deadline?: string;
   [extra: string]: unknown;
 }
 
-/** Where the result of a task goes. */
+/** Where the result of a task or a job goes. */
 export interface TaskDelivery {
-  /** channel: a message to a channel of the session. */
+  /** channel: a message to a channel of the session. webhook: a signed request. file: a file of the workspace. */
   kind: string;
-  /** Id of the channel. */
+  /** Id of the channel, name of the webhook, or path of the file in the workspace. */
   target: string;
   [extra: string]: unknown;
 }

@@ -1821,6 +1821,10 @@ export interface JobCreatedPayload {
   scheduleRunId?: string;
   /** Attempts of an item before it failed for good; absent: it waits for retry_job_item. */
   maxAttempts?: number;
+  /** Where its end is reported. */
+  delivery?: TaskDelivery;
+  /** Longest time in which no item begins or ends, in milliseconds. */
+  inactivityMs?: number;
   [extra: string]: unknown;
 }
 
@@ -2690,6 +2694,32 @@ export interface WorkspaceServersStartedPayload {
   [extra: string]: unknown;
 }
 
+/** The result of a task or a job goes to a webhook. The webhook sends this event, whatever types it is for otherwise. */
+export interface DeliveryRequestedPayload {
+  /** Its name in the settings. */
+  webhook: string;
+  /** How the work ended. */
+  status: string;
+  /** Summary of the result. */
+  summary?: string;
+  /** Where the result is stored: read_output. */
+  resultRef?: string;
+  /** Items of a job by state. */
+  counts?: JobCounts;
+  /** Why a job failed. */
+  error?: Failure;
+  /** When the delivery is given up. */
+  deadline: string;
+  [extra: string]: unknown;
+}
+
+/** The delivery of the end of a job moved. */
+export interface JobDeliveryPayload {
+  /** State of the delivery. */
+  deliveryState: DeliveryState;
+  [extra: string]: unknown;
+}
+
 /** Payload by event type. */
 export interface EventPayloads {
   "session.created": SessionCreatedPayload;
@@ -2859,6 +2889,8 @@ export interface EventPayloads {
   "workspace.removed": WorkspaceRemovedPayload;
   "workspace.servers_starting": WorkspaceServersStartingPayload;
   "workspace.servers_started": WorkspaceServersStartedPayload;
+  "delivery.requested": DeliveryRequestedPayload;
+  "job.delivery": JobDeliveryPayload;
 }
 
 export type EventType = keyof EventPayloads;

@@ -59,6 +59,17 @@ static void fill_head(struct items_page *p, const struct ar_session *s, const st
 		.reason = ar_arena_str(a, job->reason),
 		.schedule_id = ar_arena_str(a, job->schedule),
 		.schedule_run_id = ar_arena_str(a, job->schedule_run),
+		.delivery = job->deliver_to ? ar_struct_copy(&ar_shape_task_delivery_desc, job->deliver_to,
+							     AR_COPY_TEXT, a)
+					    : NULL,
+		.delivery_state = job->delivery ? ar_struct_copy(&ar_shape_delivery_state_desc, job->delivery,
+								 AR_COPY_TEXT, a)
+						: NULL,
+		.inactivity_ms = job->inactivity_ms,
+		.submitted_by = ar_arena_str(a, job->person),
+		.options = job->options ? ar_struct_copy(&ar_shape_turn_options_desc, job->options,
+							 AR_COPY_TEXT, a)
+					: NULL,
 		.counts = &p->counts,
 	};
 }

@@ -2,6 +2,7 @@
  * the door's business (port/auth.h) and control's: here arrive the hash of the token that it
  * showed and of the one that it gets. Pure. */
 #include "channel/channel.h"
+#include "delivery/delivery.h"
 #include "task/task.h"
 
 #define PREVIEW_MAX 4096
@@ -244,7 +245,7 @@ enum ar_status ar_decide_ack_events(struct ar_decision *d, struct ar_error *err)
 	else
 		reach = ar_channel_reach_of(d->session, c, d->arena);
 	if (!ar_channels_are_of_all(d->session))
-		ar_task_acknowledged(d, c->id, reach.sequence);
+		ar_delivery_acknowledged(d, c->id, reach.sequence);
 	ar_decide_reply(d, AR_CMD_ACK_EVENTS,
 			&(struct ar_cmd_ack_events_out){ .last_acked_sequence = reach.sequence,
 							 .cursor = d->input->command.feed ? reach.cursor

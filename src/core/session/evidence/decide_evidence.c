@@ -3,6 +3,7 @@
  * record_evidence: what an evidence system says is quoted, with its source. The runtime judges nothing. */
 #include "describe.h"
 #include "evidence/evidence.h"
+#include "task/task.h"
 
 /* Contents are stored on the way of an export: no fact is about them before there is a whole. */
 enum ar_status ar_decide_contents(struct ar_decision *d, struct ar_error *err)
@@ -41,6 +42,16 @@ static enum ar_status need_export(const struct ar_decision *d, struct ar_error *
 	return x->code ? ar_refuse(err, x->code, "%s", x->why) : AR_OK;
 }
 
+/* A task may have waited for it. */
+static void look_again(struct ar_decision *d, const struct ar_shape_evidence_scope *scope)
+{
+	const struct ar_turn *turn =
+		ar_str_absent(scope->task_id) ? NULL : ar_session_task(d->session, scope->task_id);
+
+	ar_task_look_again(d, scope->task_id);
+	ar_task_look_again_for(d, turn ? turn->id : scope->turn_id);
+}
+
 /* Returns the ref of the document. */
 static struct ar_str say_exported(struct ar_decision *d, int kind,
 				  const struct ar_shape_evidence_scope *scope, struct ar_str id)
@@ -66,6 +77,7 @@ static struct ar_str say_exported(struct ar_decision *d, int kind,
 	else
 		e.review_ref = ref;
 	ar_decide_emit(d, AR_EV_EVIDENCE_CHANGED, &ids, &e);
+	look_again(d, scope);
 	return ref;
 }
 

@@ -54,6 +54,7 @@ static void move_job(struct ar_job *job, ar_usec step)
 		return;
 	job->started += step;
 	job->progressed += step;
+	job->alive += step;
 }
 
 enum ar_status ar_apply_runtime_warning(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

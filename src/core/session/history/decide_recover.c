@@ -2,6 +2,7 @@
  * resume_thread. Every step of it is a fact. Pure. */
 #include "action/action.h"
 #include "channel/channel.h"
+#include "delivery/delivery.h"
 #include "describe.h"
 #include "machine.h"
 #include "checkpoint/checkpoints.h"
@@ -293,6 +294,7 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 	ar_reports_recover(d);
 	ar_schedule_recover(d);
 	ar_jobs_recover(d);
+	ar_deliveries_recover(d);
 	for (size_t i = 0; i < d->session->threads.count; i++) {
 		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);
 

@@ -3,6 +3,7 @@
  * call are tool/'s. Pure. */
 #include "checkpoint/checkpoints.h"
 #include "hook/hooks.h"
+#include "task/task.h"
 #include "tool/calls.h"
 
 static void stop_turn(struct ar_decision *d, struct ar_turn *turn, const struct ar_hook_chain *chain)
@@ -121,7 +122,8 @@ void ar_decide_sampled(struct ar_decision *d, struct ar_turn *turn)
 		ar_decide_ask_again(d, turn);
 		return;
 	}
-	if (ask_to_stop(d, turn) == AR_GO_ON && ar_checkpoint_before_end(d, turn) == AR_GO_ON)
+	if (ask_to_stop(d, turn) == AR_GO_ON && ar_checkpoint_before_end(d, turn) == AR_GO_ON &&
+	    !ar_task_lacks_artifact(d, turn))
 		ar_decide_complete(d, turn, turn->output_ref, turn->stop_reason);
 }
 

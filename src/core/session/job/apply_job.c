@@ -1,5 +1,6 @@
 /* What the facts about jobs mean. */
 #include "apply.h"
+#include "delivery/delivery.h"
 #include "job/job.h"
 #include "limits/money.h"
 
@@ -45,6 +46,8 @@ enum ar_status ar_apply_job_created(struct ar_session *s, const struct ar_event 
 				.concurrency = p->concurrency.set ? p->concurrency.v : AR_JOB_CONCURRENCY,
 				.max_runtime = p->max_runtime,
 				.max_attempts = p->max_attempts,
+				.inactivity_ms = p->inactivity_ms,
+				.deliver_to = p->delivery,
 				.schedule = p->schedule_id,
 				.schedule_run = p->schedule_run_id,
 				.report_to = p->schedule_run_id,
@@ -75,7 +78,7 @@ enum ar_status ar_apply_job_started(struct ar_session *s, const struct ar_event 
 	struct ar_job *job = moved(s, e, &rc, err);
 
 	if (job)
-		job->started = job->progressed = PAYLOAD(e, job_started)->started_at;
+		job->started = job->progressed = job->alive = PAYLOAD(e, job_started)->started_at;
 	return rc;
 }
 
@@ -152,6 +155,7 @@ enum ar_status ar_apply_job_item_started(struct ar_session *s, const struct ar_e
 	} else {
 		put_ahead(s, job, number);
 	}
+	job->alive = e->time;
 	item = new_item(s, job);
 	*item = (struct ar_job_item){ .number = number,
 				      .attempt = p->attempt_count,
@@ -197,6 +201,7 @@ static struct ar_job *ended(struct ar_session *s, const struct ar_event *e, enum
 		*rc = ar_apply_unknown(err, e, "item of a job");
 		return NULL;
 	}
+	job->alive = e->time;
 	ar_vec_remove(&job->running, index);
 	ar_vec_push(&s->arena, &job->spare, item);
 	return job;
@@ -277,5 +282,16 @@ enum ar_status ar_apply_job_reported(struct ar_session *s, const struct ar_event
 	if (!job)
 		return ar_apply_unknown(err, e, "job");
 	job->report_to = AR_STR_NONE;
+	return AR_OK;
+}
+
+enum ar_status ar_apply_job_delivery(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	struct ar_job *job = job_of(s, e);
+
+	if (!job)
+		return ar_apply_unknown(err, e, "job");
+	job->delivery = KEPT(s, e, job_delivery)->delivery_state;
+	ar_deliveries_note(s, &(struct ar_deliverable){ .job = job });
 	return AR_OK;
 }

@@ -1,4 +1,5 @@
 /* Jobs as wholes: create_job, start_job, cancel_job, the end of their time, and coming back. Pure. */
+#include "delivery/delivery.h"
 #include "job/job.h"
 #include "schedule/schedule.h"
 #include "schema.h"
@@ -98,8 +99,8 @@ static enum ar_status check_limits(const struct ar_decision *d, const struct ar_
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "concurrency is 1 to %d", AR_JOB_CONCURRENCY_MAX);
 	if (in->max_attempts.set && in->max_attempts.v < 1)
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "maxAttempts is 1 to %d", AR_JOB_ATTEMPTS_MAX);
-	if (in->max_runtime.v > INT64_MAX / 2000000)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "maxRuntime is too long");
+	if (in->max_runtime.v > INT64_MAX / 2000000 || in->inactivity_ms.v > INT64_MAX / 2000000)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "maxRuntime or inactivityMs is too long");
 	if (d->session->jobs.count >= AR_JOBS_MAX)
 		return ar_refuse(err, AR_ERR_CONFLICT,
 				 "the session has %d jobs, which is the limit; leave sessionId out",
@@ -113,7 +114,7 @@ static enum ar_status plan_job(struct ar_decision *d, const struct ar_cmd_create
 	if (!ar_str_absent(in->job_id) && ar_session_job(d->session, in->job_id))
 		return ar_refuse(err, AR_ERR_ID_CONFLICT, "job %.*s exists already; choose another jobId",
 				 AR_STR_ARG(in->job_id));
-	if (check_limits(d, in, err) != AR_OK)
+	if (check_limits(d, in, err) != AR_OK || ar_delivery_check(d, in->delivery, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (!ar_str_absent(in->task_id) && (ar_task_need(d, in->task_id, &p->task, err) != AR_OK ||
 					    ar_task_check_open(p->task, err) != AR_OK))
@@ -172,7 +173,9 @@ static struct ar_job *say_created(struct ar_decision *d, const struct ar_cmd_cre
 			.submitted_by = d->input->person,
 			.schedule_id = schedule_of(d, in->report_to),
 			.schedule_run_id = in->report_to,
-			.max_attempts = in->max_attempts });
+			.max_attempts = in->max_attempts,
+			.delivery = in->delivery,
+			.inactivity_ms = in->inactivity_ms });
 	return ar_session_job(d->session, p->id);
 }
 
@@ -247,6 +250,7 @@ static void say_cancelled(struct ar_decision *d, const struct ar_job *job, struc
 						      .counts = &counts });
 	ar_decide_wake_cancel(d, job->id);
 	ar_job_report(d, job);
+	ar_delivery_begin_job(d, job);
 }
 
 static void cancel(struct ar_decision *d, struct ar_job *job, struct ar_str reason)
@@ -296,21 +300,51 @@ enum ar_status ar_decide_cancel_job(struct ar_decision *d, struct ar_error *err)
 
 /* ---- time and restarts ---- */
 
-static bool is_overdue(const struct ar_decision *d, const struct ar_job *job)
+/* When so many milliseconds after something are over, by the clock of now; 0: never. */
+static ar_usec over_at(const struct ar_decision *d, int64_t ms, ar_usec began)
 {
-	return job->max_runtime > 0 && ar_decide_since(d, job->started) >= job->max_runtime * 1000;
+	return ms > 0 ? d->input->now + ms * 1000 - ar_decide_since(d, began) : 0;
+}
+
+void ar_job_set_clock(struct ar_decision *d, const struct ar_job *job)
+{
+	ar_usec time = over_at(d, job->max_runtime, job->started);
+	ar_usec silence = over_at(d, job->inactivity_ms.v, job->alive);
+	ar_usec due = time == 0 || (silence != 0 && silence < time) ? silence : time;
+
+	if (due)
+		ar_decide_wake(d, AR_IN_JOB_DUE, job->id, due);
+}
+
+static bool is_silent(const struct ar_decision *d, const struct ar_job *job)
+{
+	return job->inactivity_ms.v > 0 && ar_decide_since(d, job->alive) >= job->inactivity_ms.v * 1000;
+}
+
+/* True: its time is over, and it has failed. */
+static bool fails_by_time(struct ar_decision *d, struct ar_job *job)
+{
+	if (job->max_runtime > 0 && ar_decide_since(d, job->started) >= job->max_runtime * 1000)
+		ar_job_fail(d, job, AR_STR("timeout"), AR_STR("maxRuntime has passed"));
+	else if (is_silent(d, job))
+		ar_job_fail(d, job, AR_STR("inactivity"),
+			    AR_STR("no item began or ended for as long as inactivityMs"));
+	return ar_job_is_over(job);
 }
 
 enum ar_status ar_decide_job_due(struct ar_decision *d, struct ar_error *err AR_UNUSED)
 {
 	struct ar_job *job = ar_session_job(d->session, d->input->due);
 
-	if (!job || job->status != AR_JOB_RUNNING)
+	if (job && ar_job_is_over(job))
+		ar_delivery_due(d, &(struct ar_deliverable){ .job = job });
+	if (!job || job->status != AR_JOB_RUNNING || fails_by_time(d, job))
 		return AR_OK;
-	if (is_overdue(d, job))
-		ar_job_fail(d, job, AR_STR("timeout"), AR_STR("maxRuntime has passed"));
-	else
-		ar_job_continue(d, job);
+	if (job->inactivity_ms.v > 0) {
+		ar_decide_wake_cancel(d, job->id);
+		ar_job_set_clock(d, job);
+	}
+	ar_job_continue(d, job);
 	return AR_OK;
 }
 
@@ -322,14 +356,9 @@ void ar_jobs_recover(struct ar_decision *d)
 		ar_job_report(d, job);
 		if (job->status != AR_JOB_RUNNING)
 			continue;
-		if (is_overdue(d, job)) {
-			ar_job_fail(d, job, AR_STR("timeout"), AR_STR("maxRuntime has passed"));
+		if (fails_by_time(d, job))
 			continue;
-		}
-		if (job->max_runtime > 0)
-			ar_decide_wake(d, AR_IN_JOB_DUE, job->id,
-				       d->input->now + job->max_runtime * 1000 -
-					       ar_decide_since(d, job->started));
+		ar_job_set_clock(d, job);
 		ar_job_resend(d, job);
 		ar_job_continue(d, job);
 	}

@@ -56,12 +56,16 @@ struct ar_job {
 	int64_t status; /* enum ar_job_state */
 	int64_t item_count, cursor, concurrency, max_runtime;
 	struct ar_opt_int max_attempts; /* of an item that is tried again by itself */
+	struct ar_opt_int inactivity_ms; /* longest time in which no item begins or ends */
+	const struct ar_shape_task_delivery *deliver_to; /* NULL: its end is reported nowhere */
+	const struct ar_shape_delivery_state *delivery; /* NULL: none began */
 	int64_t completed, failed, reported;
 	int64_t retryable; /* of those that failed */
 	int64_t input_tokens, output_tokens, cached_tokens;
 	int64_t cost; /* billionths */
 	struct ar_opt_bool unpriced; /* the cost of an attempt is not known */
 	ar_usec created, started, ended, progressed;
+	ar_usec alive; /* when an item began or ended last */
 	struct ar_vec running; /* struct ar_job_item */
 	struct ar_vec spare; /* struct ar_job_item: memory of those that ended, for the next ones */
 	struct ar_vec ahead; /* struct ar_job_ahead */
@@ -183,6 +187,9 @@ struct ar_job_attempt {
 	struct ar_str input_ref, text;
 };
 void ar_job_start_item(struct ar_decision *d, struct ar_job *job, const struct ar_job_attempt *attempt);
+
+/* Wakes the job when the first of its limits is over. */
+void ar_job_set_clock(struct ar_decision *d, const struct ar_job *job);
 
 /* What the turn of an item is submitted with, again: it is the same turn. */
 void ar_job_resend(struct ar_decision *d, const struct ar_job *job);

@@ -1,5 +1,7 @@
 /* What a decision about a job has to read: the content with its next items, the instruction, the row of an
- * item. Asked before each input, so the common answer, that there is nothing, comes first. Pure. */
+ * item; the result that a delivery is about, and the content that redact_output is about. Asked before each
+ * input, so the common answer, that there is nothing, comes first. Pure. */
+#include "delivery/delivery.h"
 #include "identity.h"
 #include "job/job.h"
 
@@ -210,6 +212,9 @@ bool ar_job_needs(const struct ar_session *s, const struct ar_input *in, const s
 	*ret = (struct ar_job_needs){ 0 };
 	if (in->kind == AR_IN_COMMAND) {
 		for_command(s, &in->command, row, json, a, ret);
+	} else if (in->kind == AR_IN_TASK_DUE && !ar_str_absent(ar_delivery_needs(s, in->due))) {
+		make_room(ret, a, 1);
+		add(ret, ar_delivery_needs(s, in->due));
 	} else if (s->jobs.count == 0) {
 		return false;
 	} else if (in->kind == AR_IN_RECOVER) {

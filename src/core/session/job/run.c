@@ -1,6 +1,7 @@
 /* A job at work: its items begin while there is room, and it ends when all are settled. The intent to begin
  * an item is a fact before its turn is submitted; ids that follow from the job make a repeat the same turn.
  * Pure. */
+#include "delivery/delivery.h"
 #include "describe.h"
 #include "job/job.h"
 
@@ -200,6 +201,7 @@ void ar_job_fail(struct ar_decision *d, struct ar_job *job, struct ar_str catego
 			       .counts = &counts });
 	ar_decide_wake_cancel(d, job->id);
 	ar_job_report(d, job);
+	ar_delivery_begin_job(d, job);
 }
 
 static void complete(struct ar_decision *d, const struct ar_job *job)
@@ -212,6 +214,7 @@ static void complete(struct ar_decision *d, const struct ar_job *job)
 		       &(struct ar_ev_job_completed){ .counts = &counts, .ended_at = d->input->now });
 	ar_decide_wake_cancel(d, job->id);
 	ar_job_report(d, job);
+	ar_delivery_begin_job(d, job);
 }
 
 /* ---- going on ---- */
@@ -293,7 +296,6 @@ void ar_job_begin(struct ar_decision *d, struct ar_job *job)
 	ar_decide_emit(d, AR_EV_JOB_STARTED, &ids,
 		       &(struct ar_ev_job_started){ .started_at = d->input->now,
 						    .assigned_thread_ids = ar_texts_empty });
-	if (job->max_runtime > 0)
-		ar_decide_wake(d, AR_IN_JOB_DUE, job->id, job->started + job->max_runtime * 1000);
+	ar_job_set_clock(d, job);
 	ar_job_continue(d, job);
 }

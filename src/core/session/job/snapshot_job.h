@@ -47,6 +47,10 @@ static const struct ar_field_desc job_fields[] = {
 	STR(ar_job, schedule_run),
 	STR(ar_job, report_to),
 	OPT(ar_job, max_attempts),
+	OPT(ar_job, inactivity_ms),
+	OBJECT(ar_job, deliver_to, task_delivery),
+	OBJECT(ar_job, delivery, delivery_state),
+	TIME(ar_job, alive),
 };
 
 #endif

@@ -3,6 +3,7 @@
 #include "describe.h"
 #include "process/record.h"
 #include "subagent/subagents.h"
+#include "task/task.h"
 #include "tool/calls.h"
 
 #define BARRIER "barrier" /* the step at which a process gives up that nobody let go: nothing of it ran */
@@ -244,6 +245,7 @@ enum ar_status ar_decide_process_over(struct ar_decision *d, struct ar_error *er
 	ar_decide_effect(d, AR_EFFECT_PROCESS_FORGET)->process_forget = p->handle;
 	if (o->end.outcome == AR_PROC_NOT_STARTED && ar_str_is(o->end.step, BARRIER))
 		begin_again(d, p);
+	ar_task_look_again_for(d, p->turn);
 	ar_subagents_settle(d);
 	return AR_OK;
 }

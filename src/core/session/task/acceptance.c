@@ -18,8 +18,10 @@ struct ar_str ar_criterion_name(const struct ar_shape_criterion *c)
 {
 	struct ar_str name = ar_texts_first(AR_TEXTS(c->text_, c->criterion, c->id, c->name, c->description));
 
-	return ar_str_absent(name) && !ar_str_absent(c->command) ? ar_str_utf8_prefix(c->command, NAME_MAX)
-								 : name;
+	if (!ar_str_absent(name))
+		return name;
+	name = ar_texts_first(AR_TEXTS(c->command, c->artifact));
+	return ar_str_absent(name) ? name : ar_str_utf8_prefix(name, NAME_MAX);
 }
 
 bool ar_criterion_is_checked(const struct ar_shape_criterion *c)
@@ -31,8 +33,10 @@ static const char *fault_of(const struct ar_shape_criterion *c)
 {
 	struct ar_str name = ar_criterion_name(c);
 
-	if (!ar_str_absent(c->command) && c->person.v)
-		return "has a command or a person, not both";
+	if (!ar_str_absent(c->command) + c->person.v + !ar_str_absent(c->artifact) + (c->evidence != 0) > 1)
+		return "has a command, a person, an artifact or evidence, only one of them";
+	if (!ar_str_absent(c->artifact) && ar_str_empty(c->artifact))
+		return "has an artifact without a name";
 	if (!ar_str_absent(c->command) && ar_str_empty(c->command))
 		return "has an empty command";
 	if (ar_str_empty(name) || name.len > NAME_MAX)
@@ -59,14 +63,14 @@ enum ar_status ar_criteria_check(struct ar_shape_criterion_list criteria, enum a
 	for (size_t i = 0; i < criteria.count; i++) {
 		const char *fault;
 
-		if (!ar_criterion_is_checked(&criteria.at[i]))
+		if (!ar_criterion_is_checked(&criteria.at[i]) && !ar_criterion_is_shown(&criteria.at[i]))
 			continue;
 		fault = fault_of(&criteria.at[i]);
 		if (!fault && is_repeated(criteria, i))
 			fault = "has the name of another one";
 		if (fault)
 			return ar_refuse(err, (uint16_t)code, "acceptance: criterion %zu %s", i + 1, fault);
-		checked++;
+		checked += ar_criterion_is_checked(&criteria.at[i]);
 	}
 	if (checked > AR_CHECKS_MAX)
 		return ar_refuse(err, (uint16_t)code,
@@ -112,7 +116,8 @@ static const struct ar_shape_criterion *declared(const struct ar_task *task, str
 	for (size_t i = 0; i < task->sheet->acceptance.count; i++) {
 		const struct ar_shape_criterion *c = &task->sheet->acceptance.at[i];
 
-		if (ar_criterion_is_checked(c) && ar_str_eq(ar_criterion_name(c), name))
+		if ((ar_criterion_is_checked(c) || ar_criterion_is_shown(c)) &&
+		    ar_str_eq(ar_criterion_name(c), name))
 			return c;
 	}
 	return NULL;
@@ -142,15 +147,37 @@ bool ar_acceptance_is_due(const struct ar_task *task)
 	return !unmet_check(task) && next_criterion(task);
 }
 
-bool ar_acceptance_is_confirmed(const struct ar_task *task)
+bool ar_acceptance_is_confirmed(const struct ar_session *s, const struct ar_task *task)
 {
 	for (size_t i = 0; i < task->sheet->acceptance.count; i++) {
 		const struct ar_shape_criterion *c = &task->sheet->acceptance.at[i];
 
-		if (!ar_criterion_is_checked(c) || !ar_acceptance_holds(task, c))
+		if (ar_criterion_is_shown(c)) {
+			/* Evidence is recorded after the run: it is waited for, nobody confirms it. */
+			if (!c->evidence && ar_str_absent(ar_required_ref(s, task, c)))
+				return false;
+		} else if (!ar_criterion_is_checked(c) || !ar_acceptance_holds(task, c)) {
 			return false;
+		}
 	}
 	return true;
+}
+
+/* Those that a fact shows, each with the id of what does. */
+static size_t add_shown(const struct ar_session *s, const struct ar_task *task, struct ar_shape_criterion *at)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < task->sheet->acceptance.count; i++) {
+		const struct ar_shape_criterion *c = &task->sheet->acceptance.at[i];
+		struct ar_str ref = ar_criterion_is_shown(c) ? ar_required_ref(s, task, c) : AR_STR_NONE;
+
+		if (!ar_str_absent(ref))
+			at[n++] = (struct ar_shape_criterion){ .criterion = ar_criterion_name(c),
+							       .satisfied = AR_OPT_BOOL(true),
+							       .ref = ref };
+	}
+	return n;
 }
 
 struct ar_shape_criterion_list ar_acceptance_joined(struct ar_decision *d, const struct ar_task *task,
@@ -158,7 +185,8 @@ struct ar_shape_criterion_list ar_acceptance_joined(struct ar_decision *d, const
 {
 	const struct ar_shape_criterion_list *checks = &task->sheet->checks;
 	struct ar_shape_criterion *at =
-		ar_arena_alloc(d->arena, (given.count + checks->count + 1) * sizeof(*at));
+		ar_arena_alloc(d->arena, (given.count + checks->count + task->sheet->acceptance.count + 1) *
+						 sizeof(*at));
 	size_t n = 0;
 
 	for (size_t i = 0; i < given.count; i++) {
@@ -167,6 +195,7 @@ struct ar_shape_criterion_list ar_acceptance_joined(struct ar_decision *d, const
 	}
 	for (size_t i = 0; i < checks->count; i++)
 		at[n++] = checks->at[i];
+	n += add_shown(d->session, task, at + n);
 	return (struct ar_shape_criterion_list){ at, n };
 }
 

@@ -1,6 +1,7 @@
 /* Facts about tasks and their attempts, of turns and declared ones alike; a declared one has a sheet, which
  * keeps more. Pure; see apply.c. */
 #include "apply.h"
+#include "delivery/delivery.h"
 #include "describe.h"
 #include "task/blocks.h"
 #include "task/words.h"
@@ -54,6 +55,8 @@ static void begin_sheet_run(struct ar_session *s, const struct ar_event *e, stru
 	task->sheet->retry_at = 0;
 	task->sheet->alive = e->time;
 	task->sheet->checks = (struct ar_shape_criterion_list){ 0 };
+	if (task->sheet->deliver_to) /* each run has a result of its own */
+		task->sheet->delivery = NULL;
 }
 
 static void end_sheet_run(struct ar_session *s, const struct ar_event *e, struct ar_task *task,
@@ -179,7 +182,8 @@ static void keep_window(struct ar_session *s)
 		struct ar_task *task = s->declared.at[i - 1];
 
 		if (!ar_task_is_over(task) || ++ended <= AR_WINDOW_TASKS || task->updated >= s->updated ||
-		    ar_task_holds_another(task))
+		    ar_task_holds_another(task) ||
+		    ar_delivery_is_open(&(struct ar_deliverable){ .task = task }))
 			continue;
 		ar_vec_remove(&s->declared, i - 1);
 		ar_blocks_drop_task(s, task);
@@ -339,8 +343,10 @@ enum ar_status ar_apply_task_ended(struct ar_session *s, const struct ar_event *
 	    ar_str_is(PAYLOAD(e, task_lost)->worker->kind, AR_WORKER_KIND))
 		turn->lost_worker = AR_OPT_BOOL(true);
 	rc = moved(s, e, task, err);
-	if (task->sheet)
+	if (task->sheet) {
+		ar_deliveries_note(s, &(struct ar_deliverable){ .task = task });
 		keep_window(s);
+	}
 	return rc;
 }
 
@@ -416,6 +422,7 @@ enum ar_status ar_apply_task_progress(struct ar_session *s, const struct ar_even
 	sheet->outputs = ar_texts_joined(&s->arena, sheet->outputs, p->output_refs, AR_TASK_OUTPUTS);
 	sheet->percent = p->percent.set ? p->percent : sheet->percent;
 	sheet->delivery = p->delivery_state ? p->delivery_state : sheet->delivery;
+	ar_deliveries_note(s, &(struct ar_deliverable){ .task = task });
 	replace_text(&sheet->step, p->current_step);
 	replace_text(&sheet->summary, p->summary);
 	replace_text(&sheet->validation, p->validation_state);

@@ -2,6 +2,7 @@
  * criteria (acceptance.c). No model is asked. A command is a call of the tool `shell`, so it is judged,
  * confined, recorded, ended and found again after a crash as one that a model requests. Pure. */
 #include "checkpoint/checkpoints.h"
+#include "delivery/delivery.h"
 #include "identity.h"
 #include "process/record.h"
 #include "quota/quota.h"
@@ -86,31 +87,39 @@ enum ar_status ar_task_plan_command(struct ar_decision *d, const struct ar_task 
 
 /* ---- running ---- */
 
-void ar_task_run_command(struct ar_decision *d, struct ar_turn *turn, struct ar_str command, int64_t ms)
+void ar_task_run_call(struct ar_decision *d, struct ar_turn *turn, const struct ar_own_call *own)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
+	struct ar_shape_requested_call call = { .name = ar_str_from(own->tool) };
+
+	ids.at[AR_SCOPE_STEP] = ar_decide_mint(d, "step", &d->counters.step);
+	call.tool_call_id = ar_tool_call_id(d->arena, ids.at[AR_SCOPE_STEP], 0);
+	call.id = call.tool_call_id;
+	call.ref = ar_decide_content(d, own->args);
+	call.bytes = AR_OPT_INT((int64_t)own->args.len);
+	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
+		       &(struct ar_ev_run_status){
+			       .phase = AR_STR(AR_PHASE_TOOLS_REQUESTED),
+			       .title = ar_str_from(own->title),
+			       .detail = own->detail,
+			       .metadata = &(struct ar_shape_run_metadata){ .tool_calls = { &call, 1 } } });
+	ar_decide_advance(d, turn);
+}
+
+void ar_task_run_command(struct ar_decision *d, struct ar_turn *turn, struct ar_str command, int64_t ms)
+{
 	struct ar_jw w = ar_decide_json(d);
-	struct ar_shape_requested_call call = { .name = AR_STR(SHELL) };
-	struct ar_str args;
 
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "command", command);
 	if (ms > 0)
 		ar_jw_mint(&w, "timeoutMs", ms < LONGEST_MS ? ms : LONGEST_MS);
 	ar_jw_close(&w);
-	args = ar_decide_json_end(d);
-	ids.at[AR_SCOPE_STEP] = ar_decide_mint(d, "step", &d->counters.step);
-	call.tool_call_id = ar_tool_call_id(d->arena, ids.at[AR_SCOPE_STEP], 0);
-	call.id = call.tool_call_id;
-	call.ref = ar_decide_content(d, args);
-	call.bytes = AR_OPT_INT((int64_t)args.len);
-	ar_decide_emit(d, AR_EV_RUN_STATUS, &ids,
-		       &(struct ar_ev_run_status){
-			       .phase = AR_STR(AR_PHASE_TOOLS_REQUESTED),
-			       .title = AR_STR("A command of a task runs"),
-			       .detail = ar_str_utf8_prefix(command, SHOWN_MAX),
-			       .metadata = &(struct ar_shape_run_metadata){ .tool_calls = { &call, 1 } } });
-	ar_decide_advance(d, turn);
+	ar_task_run_call(d, turn,
+			 &(struct ar_own_call){ .tool = SHELL,
+						.title = "A command of a task runs",
+						.args = ar_decide_json_end(d),
+						.detail = ar_str_utf8_prefix(command, SHOWN_MAX) });
 }
 
 static struct ar_str tail_of(struct ar_str text)
@@ -198,7 +207,7 @@ static void command_over(struct ar_decision *d, struct ar_turn *turn, const stru
 		ar_str_absent(end->call->output_ref) ? end->call->answer_ref : end->call->output_ref;
 
 	if (end->is_good) {
-		if (ar_checkpoint_before_end(d, turn) == AR_GO_ON)
+		if (ar_checkpoint_before_end(d, turn) == AR_GO_ON && !ar_task_lacks_artifact(d, turn))
 			ar_decide_complete(d, turn, output, AR_STR("exited"));
 		return;
 	}
@@ -228,7 +237,9 @@ void ar_task_go_on(struct ar_decision *d, struct ar_turn *turn)
 	const struct ar_run *run = task ? ar_task_open_run(task) : NULL;
 	struct ar_command_end end;
 
-	if (!run)
+	if (ar_turn_options(turn)->purpose == AR_TURN_OPTIONS_PURPOSE_DELIVERY)
+		ar_delivery_go_on(d, turn);
+	else if (!run)
 		task_is_gone(d, turn);
 	else if (ar_turn_options(turn)->purpose == AR_TURN_OPTIONS_PURPOSE_ACCEPTANCE)
 		ar_acceptance_go_on(d, turn, task);

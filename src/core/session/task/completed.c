@@ -2,8 +2,8 @@
  * whether anything of it still goes on. Each of them is what a caller or a fact said, never a
  * guess. Pure. */
 #include "artifact/artifact.h"
+#include "delivery/delivery.h"
 #include "describe.h"
-#include "process/record.h"
 #include "task/task.h"
 
 #define KIND_MAX 64
@@ -131,22 +131,6 @@ static const struct ar_shape_delivery_state *delivery_of(const struct ar_session
 
 /* ---- the end ---- */
 
-/* Whether a command runs that a turn of the task started, or one that worked for it. */
-static bool has_process(const struct ar_session *s, struct ar_str task)
-{
-	struct ar_thread *thread;
-
-	for (size_t i = 0; i < s->processes.count; i++) {
-		const struct ar_process_record *p = s->processes.at[i];
-		const struct ar_turn *turn = ar_session_turn(s, p->turn, &thread);
-
-		if (ar_process_is_running(p) && turn && turn->task &&
-		    (ar_str_eq(turn->task->id, task) || ar_str_eq(turn->task->parent, task)))
-			return true;
-	}
-	return false;
-}
-
 static bool is_delivered(const struct ar_shape_delivery_state *delivery)
 {
 	return ar_str_is(delivery->state, "delivered") || ar_str_is(delivery->state, "not_applicable");
@@ -158,13 +142,16 @@ void ar_task_say_completed(struct ar_decision *d, const struct ar_ids *ids,
 	struct ar_str task = ids->at[AR_SCOPE_TASK];
 	const struct ar_task *declared = ar_session_declared(d->session, task);
 	struct ar_ev_task_completed e = *said;
-	const struct ar_shape_delivery_state *sent =
-		declared ? ar_task_deliver(d, declared, e.completion_summary) : NULL;
+	const struct ar_deliverable what = { .task = declared };
+	const struct ar_shape_delivery_state *sent = NULL;
 
+	if (declared && ar_delivery_to(&what))
+		sent = declared->sheet->delivery ? declared->sheet->delivery
+						 : ar_delivery_begin(d, &what, e.completion_summary);
 	if (sent) /* nobody's word stands for it */
 		e.delivery_state = sent;
 	if (!e.delivery_state)
 		e.delivery_state = delivery_of(d->session, declared);
-	e.reconciled = is_delivered(e.delivery_state) && !has_process(d->session, task);
+	e.reconciled = is_delivered(e.delivery_state) && !ar_task_process(d->session, task);
 	ar_decide_emit(d, AR_EV_TASK_COMPLETED, ids, &e);
 }

@@ -1,6 +1,7 @@
 /* cancel_task: the intent is a fact before anything is stopped; then the parts of the task end,
  * and the task itself when the last of them has. Also what the end of a turn means for the task
  * that it works for. Pure. */
+#include "delivery/delivery.h"
 #include "job/job.h"
 #include "subagent/subagents.h"
 #include "describe.h"
@@ -212,13 +213,25 @@ enum ar_status ar_task_for_turn(const struct ar_decision *d, struct ar_str id, c
 	return AR_OK;
 }
 
+/* Its run has ended well, and this is open: nothing is said twice. */
+static void waits_for(struct ar_decision *d, const struct ar_task *task, struct ar_str reason)
+{
+	if (task->status == AR_TASK_WAITING && ar_str_eq(task->sheet->reason, reason))
+		return;
+	ar_task_emit(d, task, AR_EV_TASK_WAITING,
+		     &(struct ar_ev_task_waiting){ .wait_for = AR_TASK_WAITING_WAIT_FOR_RESOURCE,
+						   .status = AR_TASK_WAITING_STATUS_WAITING_RESOURCE,
+						   .status_reason = reason });
+}
+
 /* Its run has ended well, and somebody else has to do something before it is complete. */
 static void waits(struct ar_decision *d, const struct ar_task *task, bool has_parts)
 {
 	static const struct ar_ev_task_waiting parts = {
 		.wait_for = AR_TASK_WAITING_WAIT_FOR_DEPENDENCY,
 		.status = AR_TASK_WAITING_STATUS_WAITING_RESOURCE,
-		.status_reason = AR_STR("parts of it are open: end or cancel them, then complete_task"),
+		.status_reason = AR_STR("parts of it are open: it is completed when the last of them is; if "
+					"one ends otherwise, complete_task decides"),
 	};
 	static const struct ar_ev_task_waiting criteria = {
 		.wait_for = AR_TASK_WAITING_WAIT_FOR_INPUT,
@@ -226,21 +239,32 @@ static void waits(struct ar_decision *d, const struct ar_task *task, bool has_pa
 		.status_reason = AR_STR("its criteria are to be confirmed with complete_task"),
 	};
 
-	ar_task_emit(d, task, AR_EV_TASK_WAITING, has_parts ? &parts : &criteria);
+	const struct ar_ev_task_waiting *why = has_parts ? &parts : &criteria;
+
+	if (task->status != AR_TASK_WAITING || !ar_str_eq(task->sheet->reason, why->status_reason))
+		ar_task_emit(d, task, AR_EV_TASK_WAITING, why);
 }
 
 static void settle_completed(struct ar_decision *d, const struct ar_task *task)
 {
-	bool has_criteria = !ar_acceptance_is_confirmed(task);
+	bool has_criteria = !ar_acceptance_is_confirmed(d->session, task);
 	bool has_parts = ar_task_open_children(d, task) > 0;
 	struct ar_ids ids = ar_task_ids(task, ar_task_run(task));
+	struct ar_str open = ar_task_open_end(d, task);
 
 	if (has_criteria || has_parts) {
 		waits(d, task, has_parts);
-		return;
+	} else if (!ar_str_absent(open)) {
+		waits_for(d, task, open);
+	} else if (ar_task_sends_result(d, task, AR_STR_NONE)) {
+		waits_for(d, task, ar_task_undelivered(d, task));
+	} else {
+		ar_task_say_completed(d, &ids,
+				      &(struct ar_ev_task_completed){
+					      .acceptance = ar_acceptance_joined(
+						      d, task, (struct ar_shape_criterion_list){ 0 }) });
+		ar_task_release(d, task, true);
 	}
-	ar_task_say_completed(d, &ids, &(struct ar_ev_task_completed){ .acceptance = task->sheet->checks });
-	ar_task_release(d, task, true);
 }
 
 static void run_completed(struct ar_decision *d, const struct ar_task *task, struct ar_texts outputs)
@@ -343,6 +367,7 @@ void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const
 
 	if (turn->task)
 		ar_task_release_held(d, turn->task, end->status == 0);
+	ar_delivery_turn_ended(d, turn, end);
 	if (!task)
 		return;
 	if (task->status == AR_TASK_CANCELLING)
@@ -353,4 +378,6 @@ void ar_task_turn_ended(struct ar_decision *d, const struct ar_turn *turn, const
 		work_ended(d, task, end->output_ref);
 	else if (run && ar_str_eq(run->turn, turn->id))
 		run_failed(d, task, run, end);
+	else if (!run)
+		ar_task_look_again(d, task->id);
 }

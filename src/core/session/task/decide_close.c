@@ -66,6 +66,8 @@ enum ar_status ar_decide_append_task_progress(struct ar_decision *d, struct ar_e
 	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_progress(task, in, err) != AR_OK)
 		return AR_E_REFUSED;
 	out.sequence = task->sheet->offset_at.v;
+	if (task->sheet->deliver_to) /* the runtime delivers it, so a caller's state of it is not recorded */
+		p.delivery_state = NULL;
 	if (!in->output_offset.set || in->output_offset.v != reached(task)) {
 		p.phase = in->phase ? in->phase
 				    : ar_enum_find(&ar_task_progress_phase_desc, task->sheet->phase);
@@ -82,13 +84,37 @@ enum ar_status ar_decide_append_task_progress(struct ar_decision *d, struct ar_e
 
 /* ---- complete ---- */
 
-static bool is_met(const struct ar_task *task, const struct ar_shape_criterion *c,
-		   struct ar_shape_criterion_list given)
+/* Among what the caller leaves with the same call, each as a fact. */
+static bool is_left_now(const struct ar_cmd_complete_task_in *in, const struct ar_shape_criterion *c)
 {
+	for (size_t i = 0; i < in->artifacts.count; i++) {
+		const struct ar_shape_result_ref *r = &in->artifacts.at[i];
+
+		if (!ar_str_absent(c->artifact) && ar_str_eq(r->ref, c->artifact) &&
+		    !ar_str_empty(r->version_id))
+			return true;
+	}
+	for (size_t i = 0; i < in->evidence_refs.count; i++) {
+		if (c->evidence &&
+		    ar_str_is(in->evidence_refs.at[i].kind,
+			      ar_enum_name(&ar_criterion_evidence_desc, c->evidence)) &&
+		    c->evidence != AR_CRITERION_EVIDENCE_VERIFICATION)
+			return true;
+	}
+	return false;
+}
+
+static bool is_met(const struct ar_decision *d, const struct ar_task *task,
+		   const struct ar_shape_criterion *c)
+{
+	const struct ar_cmd_complete_task_in *in = d->input->command.args;
+	struct ar_shape_criterion_list given = in->acceptance;
 	struct ar_str name = ar_criterion_name(c);
 
 	if (ar_criterion_is_checked(c)) /* nobody's word stands for the check */
 		return ar_acceptance_holds(task, c);
+	if (ar_criterion_is_shown(c))
+		return is_left_now(in, c) || !ar_str_absent(ar_required_ref(d->session, task, c));
 	for (size_t i = 0; i < given.count; i++) {
 		if (!ar_str_absent(name) && ar_str_eq(ar_criterion_name(&given.at[i]), name))
 			return given.at[i].satisfied.v;
@@ -109,7 +135,7 @@ static struct ar_texts unmet(struct ar_decision *d, const struct ar_task *task, 
 	for (size_t i = 0; i < declared.count; i++) {
 		const struct ar_shape_criterion *c = &declared.at[i];
 
-		if ((by_word && ar_criterion_is_checked(c)) || is_met(task, c, in->acceptance))
+		if ((by_word && ar_criterion_is_checked(c)) || is_met(d, task, c))
 			continue;
 		names[count++] = ar_str_absent(ar_criterion_name(c)) ? AR_STR("(a criterion without a name)")
 								     : ar_criterion_name(c);
@@ -137,6 +163,15 @@ static bool begins_checks(struct ar_decision *d, const struct ar_task *task)
 	       ar_acceptance_is_due(task) && unmet(d, task, true).count == 0;
 }
 
+/* As its worker says; what the runtime delivers itself it knows better. */
+static bool is_undelivered(const struct ar_task *task, const struct ar_shape_delivery_state *said)
+{
+	const struct ar_shape_delivery_state *state = said ? said : task->sheet->delivery;
+
+	return !task->sheet->deliver_to && state &&
+	       (ar_str_is(state->state, "pending") || ar_str_is(state->state, "queued"));
+}
+
 static enum ar_status check_complete(struct ar_decision *d, const struct ar_task *task, struct ar_error *err)
 {
 	const struct ar_cmd_complete_task_in *in = d->input->command.args;
@@ -152,6 +187,16 @@ static enum ar_status check_complete(struct ar_decision *d, const struct ar_task
 	if (open > 0)
 		return ar_refuse(err, AR_ERR_UNRECONCILED,
 				 "%zu parts of task %.*s are open: end or cancel them first", open,
+				 AR_STR_ARG(task->id));
+	if (ar_task_process(d->session, task->id))
+		return ar_refuse(err, AR_ERR_UNRECONCILED,
+				 "a command of task %.*s runs: wait for its end, or end it with "
+				 "terminate_process",
+				 AR_STR_ARG(task->id));
+	if (is_undelivered(task, in->delivery_state))
+		return ar_refuse(err, AR_ERR_UNRECONCILED,
+				 "the result of task %.*s is not delivered yet; say so with deliveryState "
+				 "when it is",
 				 AR_STR_ARG(task->id));
 	missing = unmet(d, task, false);
 	if (missing.count > 0 && !begins_checks(d, task))
@@ -187,6 +232,21 @@ static void reply_checking(struct ar_decision *d, const struct ar_task *task)
 							    .unmet = unmet(d, task, false) });
 }
 
+/* The same: repeated when the result is delivered. */
+static void wait_for_delivery(struct ar_decision *d, const struct ar_task *task)
+{
+	struct ar_str reason = ar_task_undelivered(d, task);
+
+	if (task->status != AR_TASK_WAITING || !ar_str_eq(task->sheet->reason, reason))
+		ar_task_emit(d, task, AR_EV_TASK_WAITING,
+			     &(struct ar_ev_task_waiting){ .wait_for = AR_TASK_WAITING_WAIT_FOR_RESOURCE,
+							   .status = AR_TASK_WAITING_STATUS_WAITING_RESOURCE,
+							   .status_reason = reason });
+	ar_decide_reply(d, AR_CMD_COMPLETE_TASK,
+			&(struct ar_cmd_complete_task_out){ .task_id = task->id,
+							    .status = AR_TASK_STATUS_WAITING_RESOURCE });
+}
+
 enum ar_status ar_decide_complete_task(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_complete_task_in *in = d->input->command.args;
@@ -213,10 +273,15 @@ enum ar_status ar_decide_complete_task(struct ar_decision *d, struct ar_error *e
 		ar_acceptance_begin(d, task);
 		return AR_OK;
 	}
+	if (ar_task_sends_result(d, task, in->completion_summary)) {
+		wait_for_delivery(d, task);
+		return AR_OK;
+	}
 	run = ar_task_open_run(task);
 	ids = ar_task_ids(task, ar_task_run(task));
 	ar_task_say_artifacts(d, task, in->artifacts);
 	ar_task_say_evidence(d, task, in->evidence_refs);
+	accepted = ar_acceptance_joined(d, task, in->acceptance); /* with what these facts show */
 	if (run)
 		ar_decide_emit(d, AR_EV_TASK_ATTEMPT_COMPLETED, &ids,
 			       &(struct ar_ev_task_attempt_completed){

@@ -1,5 +1,6 @@
 /* create_task, update_task, archive_task: a task gets an identity, changes what is said about
  * it, leaves the lists. Pure. */
+#include "delivery/delivery.h"
 #include "clock.h"
 #include "codec.h"
 #include "task/task.h"
@@ -47,11 +48,8 @@ static enum ar_status check_create(const struct ar_decision *d, struct ar_error 
 				 AR_STR_ARG(in->task_id));
 	if (!ar_str_absent(in->command) && ar_str_empty(in->command))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "command: give a command, or leave it out");
-	if (in->delivery &&
-	    (!ar_str_is(in->delivery->kind, AR_DELIVERY_CHANNEL) || ar_str_empty(in->delivery->target)))
-		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "delivery: kind is " AR_DELIVERY_CHANNEL ", target the id of a channel");
-	if (ar_criteria_check(in->acceptance, AR_ERR_INVALID_INPUT, err) != AR_OK)
+	if (ar_delivery_check(d, in->delivery, err) != AR_OK ||
+	    ar_criteria_check(in->acceptance, AR_ERR_INVALID_INPUT, err) != AR_OK)
 		return AR_E_REFUSED;
 	for (size_t i = 0; i < s->declared.count; i++)
 		open += !ar_task_is_over(s->declared.at[i]);

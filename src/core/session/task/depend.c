@@ -101,6 +101,8 @@ void ar_task_release(struct ar_decision *d, const struct ar_task *task, bool is_
 {
 	ar_task_release_held(d, task, is_completed);
 	ar_task_child_ended(d, task->parent);
+	if (is_completed)
+		ar_task_look_again(d, task->parent);
 }
 
 void ar_task_hold_again(struct ar_decision *d, const struct ar_task *task)

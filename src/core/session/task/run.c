@@ -1,5 +1,6 @@
 /* Runs of declared tasks: how one begins, by somebody outside or by a turn, how one fails, and
  * the clock of what is due next. Pure. */
+#include "delivery/delivery.h"
 #include "task/task.h"
 
 #define MILLISECOND 1000
@@ -275,9 +276,14 @@ enum ar_status ar_decide_task_due(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_task *task = ar_session_declared(d->session, d->input->due);
 	const struct ar_run *run = task ? ar_task_open_run(task) : NULL;
+	const struct ar_deliverable what = { .task = task };
 	struct ar_ev_task_timed_out over;
 
 	(void)err;
+	if (task && ar_delivery_is_open(&what)) {
+		ar_delivery_due(d, &what);
+		return AR_OK;
+	}
 	if (!task || ar_task_is_over(task) || task->status == AR_TASK_PAUSED ||
 	    task->status == AR_TASK_CANCELLING)
 		return AR_OK;

@@ -91,17 +91,6 @@ void ar_task_say_artifacts(struct ar_decision *d, const struct ar_task *task,
 void ar_task_say_evidence(struct ar_decision *d, const struct ar_task *task,
 			  struct ar_shape_result_ref_list refs);
 
-/* ---- deliver.c: where the result goes ---- */
-
-#define AR_DELIVERY_CHANNEL "channel"
-
-/* The result of a task that is complete goes where it was to go. NULL: nothing was said about that. */
-const struct ar_shape_delivery_state *ar_task_deliver(struct ar_decision *d, const struct ar_task *task,
-						      struct ar_str summary);
-
-/* The peer of a channel has everything up to the sequence: results in it are delivered. */
-void ar_task_acknowledged(struct ar_decision *d, struct ar_str channel, int64_t sequence);
-
 /* ---- runs ---- */
 
 /* How a run is to begin. */
@@ -194,6 +183,13 @@ AR_MUST_USE enum ar_status ar_task_own_turn(struct ar_decision *d, const struct 
  * says. */
 void ar_task_run_command(struct ar_decision *d, struct ar_turn *turn, struct ar_str command, int64_t ms);
 
+/* Requests a call of any tool with those arguments, which are JSON; `detail` is for people. */
+struct ar_own_call {
+	const char *tool, *title;
+	struct ar_str args, detail;
+};
+void ar_task_run_call(struct ar_decision *d, struct ar_turn *turn, const struct ar_own_call *own);
+
 /* How the newest call of the turn ended; its process when it had one. */
 struct ar_command_end {
 	const struct ar_invocation *call;
@@ -223,7 +219,8 @@ AR_MUST_USE enum ar_status ar_criteria_check(struct ar_shape_criterion_list crit
 
 bool ar_acceptance_holds(const struct ar_task *task, const struct ar_shape_criterion *c);
 bool ar_acceptance_is_due(const struct ar_task *task); /* something is yet to be checked */
-bool ar_acceptance_is_confirmed(const struct ar_task *task); /* nothing is left that a caller confirms */
+/* Nothing is left that a caller confirms. */
+bool ar_acceptance_is_confirmed(const struct ar_session *s, const struct ar_task *task);
 
 /* What is recorded of the criteria: the checks, and the word of the caller for the others. */
 struct ar_shape_criterion_list ar_acceptance_joined(struct ar_decision *d, const struct ar_task *task,
@@ -236,6 +233,36 @@ void ar_acceptance_answered(struct ar_decision *d, struct ar_turn *turn,
 			    const struct ar_shape_criterion *answer); /* without its name */
 bool ar_acceptance_checks(const struct ar_turn *turn, const struct ar_run *run);
 bool ar_acceptance_is_unmet(struct ar_decision *d, const struct ar_task *task, struct ar_ending *ret);
+
+/* ---- required.c: what facts have to show before a task is completed ---- */
+
+struct ar_process_record;
+
+bool ar_criterion_is_shown(const struct ar_shape_criterion *c); /* by an artifact or by evidence */
+
+/* The id of the artifact or the evidence that meets such a criterion; absent: it is not met. */
+struct ar_str ar_required_ref(const struct ar_session *s, const struct ar_task *task,
+			      const struct ar_shape_criterion *c);
+
+/* True: an artifact that the task of this run has to leave is missing, and the turn has failed. */
+bool ar_task_lacks_artifact(struct ar_decision *d, struct ar_turn *turn);
+
+/* A command that runs, which a turn of the task started, or one that worked for it; NULL: none does. */
+const struct ar_process_record *ar_task_process(const struct ar_session *s, struct ar_str task);
+
+/* What of a task is open whose run has ended well, in words: a command, evidence. Absent: nothing is. */
+struct ar_str ar_task_open_end(struct ar_decision *d, const struct ar_task *task);
+
+/* Sends the result where it is to go, once per run. True: it is not acknowledged yet. */
+bool ar_task_sends_result(struct ar_decision *d, const struct ar_task *task, struct ar_str summary);
+struct ar_str ar_task_undelivered(struct ar_decision *d, const struct ar_task *task); /* in words */
+void ar_task_delivered(struct ar_decision *d,
+		       const struct ar_task *task); /* or not: its delivery has ended */
+
+/* Something that the task, or the task of that turn, may have waited for is there: it is completed if that
+ * was the last. Ids may be absent. */
+void ar_task_look_again(struct ar_decision *d, struct ar_str id);
+void ar_task_look_again_for(struct ar_decision *d, struct ar_str turn_id);
 
 /* ---- ends that come from elsewhere ---- */
 

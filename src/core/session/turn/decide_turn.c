@@ -522,7 +522,7 @@ struct ar_cmd_submit_turn_out ar_decide_admit(struct ar_decision *d, const struc
 		create_from_policy(d, n->in, n->input.preview);
 	t = n->thread ? n->thread : start_thread(d);
 	out.sequence = (int64_t)ar_decide_next_sequence(d); /* of turn.submitted */
-	turn = ar_decide_submit(d, t, n, task, people_of(d, task));
+	turn = ar_decide_submit(d, t, n, task, n->people.at ? n->people : people_of(d, task));
 	out.thread_id = t->id;
 	out.turn_id = turn->id;
 	out.task_id = turn->task->id;
