@@ -22,7 +22,7 @@ static struct ar_delivery *delivery_new(struct ar_host_webhook *w)
 	return d;
 }
 
-static void delivery_free(struct ar_delivery *d)
+void ar_delivery_free(struct ar_delivery *d)
 {
 	ar_list_del(&d->node);
 	ar_follow_close(&d->read);
@@ -40,10 +40,12 @@ void ar_delivery_drop(struct ar_delivery *d)
 	}
 	ar_list_del(&d->node);
 	ar_list_init(&d->node);
-	if (d->state == AR_DELIVERY_SENDING)
-		d->is_orphan = true; /* its end frees it */
+	d->is_orphan = d->state == AR_DELIVERY_SENDING ||
+		       (d->state == AR_DELIVERY_REPORTING && d->due == 0); /* its end frees it */
+	if (d->is_orphan)
+		ar_list_push(&d->hook->all->orphans, &d->node);
 	else
-		delivery_free(d);
+		ar_delivery_free(d);
 }
 
 /* ---- made from a frame ---- */
@@ -58,7 +60,8 @@ static struct ar_str trace_of(struct ar_delivery *d, struct ar_json event)
 	return ar_arena_fmt(&d->arena, "00-%.*s-%.*s-01", AR_STR_ARG(trace), AR_STR_ARG(span));
 }
 
-static bool read_event(struct ar_delivery *d, const struct ar_frame *f)
+/* `ret_webhook`: the only one that it is for, borrowed; absent: for all. */
+static bool read_event(struct ar_delivery *d, const struct ar_frame *f, struct ar_str *ret_webhook)
 {
 	struct ar_json v;
 	struct ar_str event, session, time = AR_STR_NONE;
@@ -74,25 +77,31 @@ static bool read_event(struct ar_delivery *d, const struct ar_frame *f)
 	d->record.session_id = ar_arena_str(&d->arena, session);
 	d->record.sequence = (int64_t)f->sequence;
 	d->record.event_type = ar_str_from(ar_event_describe(f->type)->name);
+	*ret_webhook = AR_STR_NONE;
+	if (f->type == AR_EV_DELIVERY_REQUESTED && !ar_delivery_is_result(d, v, ret_webhook))
+		return false;
 	d->record.delivery_id = ar_webhook_delivery_id(d->hook->setting->name, d->record.event_id, &d->arena);
 	d->trace_parent = trace_of(d, v);
 	return true;
 }
 
-static bool is_wanted(const struct ar_delivery *d)
+static bool is_wanted(const struct ar_delivery *d, struct ar_str webhook)
 {
 	const char *only = d->hook->config->session;
 
+	if (!ar_str_absent(webhook))
+		return ar_str_eq(webhook, d->hook->setting->name);
 	return !*only || ar_str_is(d->record.session_id, only);
 }
 
 struct ar_delivery *ar_delivery_of_frame(struct ar_host_webhook *w, struct ar_frame *f)
 {
 	struct ar_delivery *d = delivery_new(w);
+	struct ar_str webhook;
 
 	d->frame = f;
-	if (!read_event(d, f) || !is_wanted(d)) {
-		delivery_free(d);
+	if (!read_event(d, f, &webhook) || !is_wanted(d, webhook)) {
+		ar_delivery_free(d);
 		return NULL;
 	}
 	d->cursor = ar_arena_str(&d->arena, f->id);
@@ -118,6 +127,16 @@ static void on_opened(struct ar_subscription *s AR_UNUSED)
 {
 }
 
+static void read_result(struct ar_delivery *d, const struct ar_frame *f)
+{
+	struct ar_json v;
+	struct ar_str webhook;
+
+	if (f->type == AR_EV_DELIVERY_REQUESTED &&
+	    ar_json_parse(d->hook->all->json, f->json, &v, NULL) == AR_OK)
+		ar_delivery_is_result(d, v, &webhook);
+}
+
 static void on_ready(struct ar_subscription *s)
 {
 	struct ar_delivery *d = AR_CONTAINER_OF(s, struct ar_delivery, read);
@@ -127,6 +146,7 @@ static void on_ready(struct ar_subscription *s)
 		return;
 	ar_follow_close(s);
 	if (f->sequence == (uint64_t)d->record.sequence) {
+		read_result(d, f);
 		d->frame = f;
 		d->state = AR_DELIVERY_WAITING;
 	} else {
@@ -206,6 +226,7 @@ static void attempt_failed(struct ar_delivery *d, const struct ar_webhook_outcom
 	if (d->record.attempts >= d->hook->config->max_attempts) {
 		count_attempt(d, "dead");
 		set_failed(d, o->reason);
+		ar_delivery_report(d, AR_DELIVERY_FAILED);
 		return;
 	}
 	count_attempt(d, "failed");
@@ -220,7 +241,7 @@ static void on_posted(struct ar_webhook_post *p, const struct ar_webhook_outcome
 
 	d->hook->sending--;
 	if (d->is_orphan) {
-		delivery_free(d);
+		ar_delivery_free(d);
 		return;
 	}
 	if (o->is_cancelled) {
@@ -230,7 +251,7 @@ static void on_posted(struct ar_webhook_post *p, const struct ar_webhook_outcome
 	d->record.attempts++;
 	if (o->is_delivered) {
 		count_attempt(d, "delivered");
-		d->state = AR_DELIVERY_DONE;
+		ar_delivery_report(d, AR_DELIVERY_DONE);
 	} else {
 		attempt_failed(d, o);
 	}
@@ -266,6 +287,8 @@ static void send_of(struct ar_host_webhook *w, struct ar_list *list, ar_usec now
 
 		if (w->sending >= (size_t)w->config->parallel)
 			return;
+		if (d->state == AR_DELIVERY_REPORTING && d->due && d->due <= now)
+			ar_delivery_report_again(d);
 		if (d->state == AR_DELIVERY_WAITING && d->due <= now)
 			start_attempt(d);
 	}

@@ -133,12 +133,10 @@ static void on_ended(struct ar_subscription *s, const struct ar_error *err)
 static void open_stream(struct ar_host_webhook *w)
 {
 	static const struct ar_subscription_vtable vtable = { on_opened, on_ready, on_ended };
-	bool has_types = w->config->events.count > 0;
 	struct ar_follow_request r = { .tenant = w->setting->tenant,
 				       .hidden = w->home_id,
 				       .after = ar_str_from(w->taken ? w->taken : w->position),
-				       .is_strict = !has_types,
-				       .types = has_types ? w->types : NULL };
+				       .types = w->types };
 	struct ar_error err = { 0 };
 
 	w->stream = (struct ar_subscription){ .v = &vtable };
@@ -227,7 +225,7 @@ static ar_usec next_attempt(const struct ar_host_webhook *w, const struct ar_lis
 	AR_LIST_FOR (it, list) {
 		const struct ar_delivery *d = AR_CONTAINER_OF(it, struct ar_delivery, node);
 
-		if (d->state == AR_DELIVERY_WAITING)
+		if (d->state == AR_DELIVERY_WAITING || (d->state == AR_DELIVERY_REPORTING && d->due))
 			due = earlier(d->due, due);
 	}
 	return due;

@@ -1,9 +1,10 @@
 /* Inside host/webhook. Files: webhooks.c (all of them, their settings), feed.c (one: where it is, what
- * comes next), delivery.c (one event on its way), report.c (what the home session is told). Owner: the
- * loop thread. */
+ * comes next), delivery.c (one event on its way), result.c (one that is a result), report.c (what the home
+ * session is told). Owner: the loop thread. */
 #ifndef AR_HOST_WEBHOOK_PRIV_H
 #define AR_HOST_WEBHOOK_PRIV_H
 
+#include "json.h"
 #include "post.h"
 #include "sender.h"
 #include "webhook/webhooks.h"
@@ -16,6 +17,7 @@ enum ar_delivery_state {
 	AR_DELIVERY_READING = 1, /* one that is sent again: its event is looked for */
 	AR_DELIVERY_WAITING, /* for `due` and a free place */
 	AR_DELIVERY_SENDING,
+	AR_DELIVERY_REPORTING, /* a result: its end is reported to the session of its task or job */
 	AR_DELIVERY_DONE,
 	AR_DELIVERY_FAILED, /* given up */
 };
@@ -40,6 +42,9 @@ struct ar_delivery {
 	struct ar_subscription read;
 	struct ar_webhook_post post;
 	struct ar_arena key; /* of the attempt */
+	struct ar_str result_of; /* task or job whose result it is; absent: an event like others */
+	enum ar_delivery_state then; /* what it is when that is reported */
+	struct ar_send_run report;
 };
 
 struct ar_host_webhook {
@@ -77,6 +82,7 @@ struct ar_host_webhooks {
 	struct ar_json_parser *json;
 	struct ar_host_webhook_list list;
 	struct ar_host_webhook *at;
+	struct ar_list orphans; /* struct ar_delivery that nobody waits for, while their end is reported */
 	bool is_closing;
 };
 
@@ -92,6 +98,14 @@ struct ar_delivery *ar_delivery_of_frame(struct ar_host_webhook *w, struct ar_fr
 void ar_delivery_again(struct ar_host_webhook *w, const struct ar_shape_webhook_failure *f);
 void ar_delivery_send_due(struct ar_host_webhook *w, ar_usec now);
 void ar_delivery_drop(struct ar_delivery *d); /* also one that is being sent */
+
+/* result.c */
+/* Whether the event is the result of a task or a job, and for which webhook; the latter is borrowed. */
+bool ar_delivery_is_result(struct ar_delivery *d, struct ar_json event, struct ar_str *ret_webhook);
+/* Its delivery has ended: that is reported to the session first, and again until the session has it. */
+void ar_delivery_report(struct ar_delivery *d, enum ar_delivery_state then);
+void ar_delivery_report_again(struct ar_delivery *d);
+void ar_delivery_free(struct ar_delivery *d); /* delivery.c */
 
 /* report.c */
 void ar_host_webhook_report(struct ar_host_webhook *w, ar_usec now);

@@ -1,4 +1,5 @@
 /* See webhooks.h. All webhooks of the settings, and what control asks of them. Owner: the loop thread. */
+#include "delivery/delivery.h"
 #include "describe.h"
 #include "json.h"
 #include "mem.h"
@@ -88,6 +89,19 @@ enum ar_status ar_host_webhooks_read(const struct ar_config *c, struct ar_arena 
 	return AR_OK;
 }
 
+void ar_host_webhooks_name(const struct ar_config *c, struct ar_arena *a, struct ar_policy *policy)
+{
+	struct ar_webhook_name *names = ar_arena_alloc(a, (c->webhooks_count + 1) * sizeof(*names));
+
+	for (size_t i = 0; i < c->webhooks_count; i++)
+		names[i] =
+			(struct ar_webhook_name){ .tenant =
+							  ar_arena_str(a, ar_str_from(c->webhooks[i].tenant)),
+						  .name = ar_arena_str(a, ar_str_from(c->webhooks[i].name)) };
+	policy->webhooks = names;
+	policy->webhook_count = c->webhooks_count;
+}
+
 /* ---- what control asks ---- */
 
 static bool status_of(void *arg, size_t index, struct ar_webhook_status *ret)
@@ -123,6 +137,16 @@ static void redeliver(void *arg, struct ar_str name)
 
 /* ---- life ---- */
 
+/* Without types all of the public schema. Results that are delivered to it come in any case. */
+static void choose_types(const struct ar_config_webhooks *c, uint8_t *types)
+{
+	for (size_t n = 0; n < c->events.count; n++)
+		AR_ASSERT(ar_event_types_add(ar_str_from(c->events.v[n]), types));
+	for (int type = 1; c->events.count == 0 && type < AR_EV_COUNT; type++)
+		types[type] = ar_event_describe((enum ar_event_type)type)->class != AR_CLASS_EXTENDED;
+	types[AR_EV_DELIVERY_REQUESTED] = 1;
+}
+
 static void open_one(struct ar_host_webhooks *all, size_t i)
 {
 	struct ar_host_webhook *w = &all->at[i];
@@ -134,8 +158,7 @@ static void open_one(struct ar_host_webhooks *all, size_t i)
 	w->setting = &all->list.settings[i];
 	ar_tenant_home(w->setting->tenant, w->home);
 	w->home_id = ar_id_root(&all->arena, "sess", (struct ar_str){ w->home, AR_SESSION_KEY_LEN });
-	for (size_t n = 0; n < c->events.count; n++)
-		AR_ASSERT(ar_event_types_add(ar_str_from(c->events.v[n]), w->types));
+	choose_types(c, w->types);
 	ar_url_parse(c->url, &url);
 	w->poster = ar_webhook_poster_new(all->o.loop, url.is_https, c->ca_file);
 	ar_host_webhook_start(w);
@@ -151,6 +174,7 @@ enum ar_status ar_host_webhooks_open(const struct ar_host_webhooks_options *o, s
 		return AR_OK;
 	all = ar_new0(sizeof(*all));
 	all->o = *o;
+	ar_list_init(&all->orphans);
 	if (ar_host_webhooks_read(o->config, &all->arena, &all->list, err) != AR_OK) {
 		ar_arena_fini(&all->arena);
 		ar_free(all);
@@ -189,6 +213,8 @@ void ar_host_webhooks_free(struct ar_host_webhooks *all)
 {
 	if (!all)
 		return;
+	AR_LIST_FOR_SAFE (it, &all->orphans)
+		ar_delivery_free(AR_CONTAINER_OF(it, struct ar_delivery, node));
 	for (size_t i = 0; i < all->list.count; i++)
 		ar_buf_fini(&all->at[i].report_body);
 	ar_free(all->at);

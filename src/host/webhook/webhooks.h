@@ -21,6 +21,9 @@ struct ar_host_webhook_list {
 AR_MUST_USE enum ar_status ar_host_webhooks_read(const struct ar_config *c, struct ar_arena *a,
 						 struct ar_host_webhook_list *ret, struct ar_error *err);
 
+/* Their names, for results that are delivered to one. */
+void ar_host_webhooks_name(const struct ar_config *c, struct ar_arena *a, struct ar_policy *policy);
+
 struct ar_host_webhooks_options {
 	uv_loop_t *loop;
 	const struct ar_config *config; /* in force: secrets are renewed in it */
