@@ -792,6 +792,8 @@ static const struct ar_field_desc ar_shape_run_metadata_fields[] = {
 	  "interrupting: the limit that was passed.", NULL },
 	{ "rollback", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_shape_run_metadata, rollback), NULL, { 0, false },
 	  "interrupting: the turn leaves the conversation.", NULL },
+	{ "cancelledBy", AR_F_STRING, false, false, false, 0, 16, offsetof(struct ar_shape_run_metadata, cancelled_by), NULL, { 0, false },
+	  "interrupting: policy, if a rule asked for it and nobody else did.", NULL },
 	{ "actionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_run_metadata, action_id), NULL, { 0, false },
 	  "Question that it is about.", NULL },
 	{ "audience", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_run_metadata, audience), NULL, { 0, false },
@@ -819,7 +821,7 @@ static const struct ar_field_desc ar_shape_run_metadata_fields[] = {
 	{ "toolCalls", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_run_metadata, tool_calls), NULL, { 0, false },
 	  "tools_requested: calls that the runtime makes without a model.", &ar_shape_requested_call_desc },
 };
-const struct ar_struct_desc ar_shape_run_metadata_desc = { ar_shape_run_metadata_fields, 18, sizeof(struct ar_shape_run_metadata), NULL, 0, true, offsetof(struct ar_shape_run_metadata, extra_), 0 };
+const struct ar_struct_desc ar_shape_run_metadata_desc = { ar_shape_run_metadata_fields, 19, sizeof(struct ar_shape_run_metadata), NULL, 0, true, offsetof(struct ar_shape_run_metadata, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_tool_metadata_fields[] = {
 	{ "origin", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_shape_tool_metadata, origin), NULL, { 0, false },

@@ -2410,6 +2410,7 @@ struct ar_shape_run_metadata { /* run_metadata */
 	struct ar_str submitted_by; /* string? */
 	struct ar_str limit; /* string? */
 	struct ar_opt_bool rollback; /* bool? */
+	struct ar_str cancelled_by; /* string? */
 	struct ar_str action_id; /* string? */
 	struct ar_str audience; /* string? */
 	struct ar_opt_int waited_ms; /* int? */

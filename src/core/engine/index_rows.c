@@ -96,9 +96,22 @@ static size_t add_task(const struct ar_session *s, struct ar_str id, struct ar_a
 	rows[n] =
 		(struct ar_store_task_row){ .task = task->id,
 					    .record = render(a, s, task->id),
-					    .status = ar_projection_task_status(task),
+					    .status = ar_projection_task_status(s, task),
 					    .is_internal = task->visibility == AR_TASK_VISIBILITY_INTERNAL };
 	return n + 1;
+}
+
+/* Facts of a turn that change the word for the task that it works for. */
+static bool moves_parent(enum ar_event_type type)
+{
+	return type == AR_EV_TURN_STARTED || type == AR_EV_MODEL_REQUESTED || type == AR_EV_TOOL_STARTED;
+}
+
+static struct ar_str parent_of(const struct ar_session *s, const struct ar_event *e)
+{
+	const struct ar_task *task = ar_session_any_task(s, e->ids[AR_SCOPE_TASK]);
+
+	return task && ar_session_declared(s, task->parent) ? task->parent : AR_STR_NONE;
 }
 
 size_t ar_index_tasks(const struct ar_session *s, const struct ar_event *events, size_t count,
@@ -111,6 +124,8 @@ size_t ar_index_tasks(const struct ar_session *s, const struct ar_event *events,
 		/* An edge shows at both of its ends. */
 		if (events[i].type == AR_EV_TASK_DEPENDENCY_UPDATED)
 			n = add_task(s, edge_target(&events[i]), a, rows, n);
+		else if (moves_parent(events[i].type) && !ar_str_absent(events[i].ids[AR_SCOPE_TASK]))
+			n = add_task(s, parent_of(s, &events[i]), a, rows, n);
 	}
 	return n;
 }

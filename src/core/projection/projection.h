@@ -28,7 +28,8 @@ struct ar_str ar_projection_status(const struct ar_session *s);
 
 /* task_snapshot: the record of one task that the session knows, a turn's or a declared one. */
 void ar_projection_task(const struct ar_session *s, struct ar_str id, struct ar_jw *w);
-struct ar_str ar_projection_task_status(const struct ar_task *task); /* the word that lists are filtered by */
+/* The word that lists are filtered by. */
+struct ar_str ar_projection_task_status(const struct ar_session *s, const struct ar_task *task);
 void ar_projection_task_summary(const struct ar_session *s, struct ar_jw *w);
 
 /* One question, pending or settled: a line of list_actions. The whole of it is in the session's

@@ -98,9 +98,32 @@ static struct ar_shape_task_attempt_list attempts_of(struct ar_arena *a, const s
 	return (struct ar_shape_task_attempt_list){ at, task->runs.count };
 }
 
-struct ar_str ar_projection_task_status(const struct ar_task *task)
+/* ---- status ---- */
+
+/* The turn that works on it; NULL: somebody outside does, or nobody. */
+static const struct ar_turn *turn_at_work(const struct ar_session *s, const struct ar_task *task)
 {
-	return ar_task_status_word(task);
+	const struct ar_run *run = task->sheet ? ar_task_open_run(task) : NULL;
+	struct ar_thread *t;
+
+	if (!task->sheet)
+		return ar_session_task(s, task->id);
+	return run ? ar_session_turn(s, run->turn, &t) : NULL;
+}
+
+/* A run goes on for the log; its turn shows how far it has come. */
+struct ar_str ar_projection_task_status(const struct ar_session *s, const struct ar_task *task)
+{
+	struct ar_str word = ar_task_status_word(task);
+	const struct ar_turn *turn = ar_str_is(word, "running") ? turn_at_work(s, task) : NULL;
+
+	if (!turn || !ar_str_absent(turn->outcome))
+		return word;
+	if (turn->status == AR_TURN_QUEUED)
+		return AR_STR("queued");
+	if (turn->steps.count == 0 && turn->calls.count == 0)
+		return AR_STR("preparing");
+	return word;
 }
 
 /* ---- records ---- */
@@ -119,7 +142,7 @@ static struct ar_shape_task_record record_of(const struct ar_session *s, const s
 		.objective = task->objective,
 		.title = task->title,
 		.visibility = (int)task->visibility,
-		.status = ar_projection_task_status(task),
+		.status = ar_projection_task_status(s, task),
 		.attempts = attempts_of(a, task),
 		.attempt_count = AR_OPT_INT(task->attempts),
 		.relationships = ar_projection_relationships(s, task, shown, a),

@@ -185,7 +185,7 @@ static void blocked_tasks(const struct ar_session *s, struct ar_str thread, stru
 			continue;
 		ar_jw_open(w);
 		ar_jw_mstr(w, "taskId", task->id);
-		ar_jw_mstr(w, "status", ar_task_status_word(task));
+		ar_jw_mstr(w, "status", ar_projection_task_status(s, task));
 		ar_jw_mstr(w, "statusReason", task->sheet->reason);
 		blockers(s, task, w);
 		ar_jw_close(w);

@@ -256,6 +256,8 @@ static void interrupting(struct ar_session *s, struct ar_turn *turn, const struc
 		return;
 	if (p->metadata->rollback.v)
 		turn->unwanted = AR_OPT_BOOL(true);
+	if (ar_str_is(p->metadata->cancelled_by, AR_CANCELLED_BY_POLICY))
+		turn->origin.stopped_by_policy = AR_OPT_BOOL(true);
 	if (ar_str_absent(p->metadata->limit))
 		return;
 	turn->overdue = AR_OPT_BOOL(true);

@@ -115,6 +115,8 @@ enum ar_interrupt {
 	AR_INTERRUPT_OVERDUE,
 	AR_INTERRUPT_SILENT,
 };
+/* Whether what is decided now follows from a rule: a deadline, a schedule. False: somebody asked for it. */
+bool ar_decide_is_policy(const struct ar_decision *d);
 void ar_decide_interrupt_for(struct ar_decision *d, struct ar_turn *turn, enum ar_interrupt why,
 			     struct ar_str reason);
 void ar_decide_say_interrupting(struct ar_decision *d, const struct ar_turn *turn, enum ar_interrupt why,

@@ -67,6 +67,7 @@ static const struct ar_field_desc hook_run_fields[] = {
 static const struct ar_field_desc origin_fields[] = {
 	STR(ar_turn_origin, environment),
 	RAW(ar_turn_origin, metadata),
+	OPT_FLAG(ar_turn_origin, stopped_by_policy),
 };
 static const struct ar_field_desc environment_fields[] = {
 	STR(ar_kept_environment, ref),

@@ -34,6 +34,7 @@
 #define AR_REASON_INTERRUPT "interrupt_requested"
 #define AR_REASON_LOST "worker_lost"
 #define AR_REASON_CRASH_LOOP "crash_loop"
+#define AR_CANCELLED_BY_POLICY "policy"
 #define AR_REASON_NO_CANDIDATE "no_candidate"
 #define AR_REASON_RESUMED "resumed"
 #define AR_REASON_WORKER_WAIT "worker_unavailable" /* a call waits for the worker of the session */

@@ -208,10 +208,11 @@ enum ar_turn_checkpoint {
 	AR_TURN_CHECKPOINT_END_LOST, /* with its process: made again before the turn completes */
 };
 
-/* What a turn comes with. */
+/* What a turn comes with, and what becomes of it: members for which a turn itself has no room. */
 struct ar_turn_origin {
 	struct ar_str environment; /* ref of what it started in; see ar_session_turn_environment() */
 	struct ar_str metadata; /* JSON of its caller, until it starts */
+	struct ar_opt_bool stopped_by_policy; /* a rule interrupted it, nobody else did */
 };
 
 struct ar_turn {

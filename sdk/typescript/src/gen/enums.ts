@@ -2193,6 +2193,8 @@ export interface RunMetadata {
   limit?: string;
   /** interrupting: the turn leaves the conversation. */
   rollback?: boolean;
+  /** interrupting: policy, if a rule asked for it and nobody else did. */
+  cancelledBy?: string;
   /** Question that it is about. */
   actionId?: string;
   /** action_escalated: who was told. */

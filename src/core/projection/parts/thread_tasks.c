@@ -6,11 +6,11 @@
 
 #define SHOWN_TASKS 50 /* newest declared ones of a thread that are listed */
 
-static void line(const struct ar_task *task, struct ar_jw *w)
+static void line(const struct ar_session *s, const struct ar_task *task, struct ar_jw *w)
 {
 	ar_jw_open(w);
 	ar_jw_mstr(w, "taskId", task->id);
-	ar_jw_mstr(w, "status", ar_projection_task_status(task));
+	ar_jw_mstr(w, "status", ar_projection_task_status(s, task));
 	ar_jw_close(w);
 }
 
@@ -49,17 +49,17 @@ void ar_projection_thread_tasks(const struct ar_session *s, const struct ar_thre
 		const struct ar_turn *turn = t->turns.at[i];
 
 		if (turn->task && !turn->removed.v) {
-			line(turn->task, w);
+			line(s, turn->task, w);
 			of_turns++;
 		}
 	}
 	for (size_t i = 0; i < own.newest.count; i++)
-		line(own.newest.at[i], w);
+		line(s, own.newest.at[i], w);
 	ar_jw_close_array(w);
 	ar_jw_key(w, "blockedTasks");
 	ar_jw_open_array(w);
 	for (size_t i = 0; i < own.blocked.count; i++)
-		line(own.blocked.at[i], w);
+		line(s, own.blocked.at[i], w);
 	ar_jw_close_array(w);
 	ar_jw_key(w, "taskGraph");
 	ar_jw_open(w);

@@ -238,7 +238,7 @@ void ar_projection_turn_parts(const struct ar_session *s, const struct ar_thread
 	ar_jw_open_array(w);
 	ar_jw_open(w);
 	ar_jw_mstr(w, "taskId", turn->task->id);
-	ar_jw_mstr(w, "status", ar_projection_task_status(turn->task));
+	ar_jw_mstr(w, "status", ar_projection_task_status(s, turn->task));
 	ar_jw_close(w);
 	ar_jw_close_array(w);
 }

@@ -160,6 +160,7 @@ bool ar_task_command_ended(struct ar_decision *d, const struct ar_turn *turn, st
 	*ret = (struct ar_command_end){ .call = call };
 	if (p && p->status == AR_PROCESS_COMPLETED && ar_str_empty(p->signal))
 		ret->exit_code = p->exit_code;
+	ret->is_unknown = p && p->status == AR_PROCESS_UNAVAILABLE;
 	ret->is_good = ar_str_is(call->status, "ok") && ret->exit_code.set && ret->exit_code.v == 0;
 	if (!ret->is_good)
 		ret->why = why_of(d, ret);
@@ -212,14 +213,20 @@ static void command_over(struct ar_decision *d, struct ar_turn *turn, const stru
 		return;
 	}
 	ar_decide_fail(d, turn,
-		       &(struct ar_ending){ .status = AR_TURN_FAILED_STATUS_FAILED,
-					    .category = end->exit_code.set ? AR_STR("exit_code")
-									   : end->call->category,
-					    .message = ar_arena_fmt(d->arena, "The command failed: %.*s",
-								    AR_STR_ARG(end->why)),
-					    .advice = AR_STR("correct the cause, then retry the task"),
-					    .output_ref = output,
-					    .retryable = end->exit_code.set });
+		       &(struct ar_ending){
+			       .status = AR_TURN_FAILED_STATUS_FAILED,
+			       .category = end->exit_code.set ? AR_STR("exit_code")
+					   : end->is_unknown  ? AR_STR(AR_CATEGORY_END_UNKNOWN)
+							      : end->call->category,
+			       .message = ar_arena_fmt(d->arena, "%s: %.*s",
+						       end->is_unknown ? "Nobody knows how the command ended"
+								       : "The command failed",
+						       AR_STR_ARG(end->why)),
+			       .advice = end->is_unknown ? AR_STR("find out whether it took effect, then "
+								  "retry the task or fail it")
+							 : AR_STR("correct the cause, then retry the task"),
+			       .output_ref = output,
+			       .retryable = end->exit_code.set });
 }
 
 static void task_is_gone(struct ar_decision *d, struct ar_turn *turn)

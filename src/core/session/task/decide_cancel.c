@@ -293,6 +293,13 @@ static void settle_failed(struct ar_decision *d, const struct ar_task *task, con
 				     .limit_ms = ar_task_limit(ar_task_constraints(task)->time_ms),
 				     .elapsed_ms = AR_OPT_INT(ar_decide_since(d, run->started) / 1000) });
 		ar_task_release(d, task, false);
+	} else if (f->status == AR_TASK_ATTEMPT_FAILED_STATUS_LOST) {
+		ar_task_emit(d, task, AR_EV_TASK_LOST,
+			     &(struct ar_ev_task_lost){
+				     .run_id = run->id,
+				     .worker = run->worker,
+				     .last_seen_at = task->sheet->alive,
+				     .reason = AR_STR("nobody knows how its command ended") });
 	} else if (ar_str_is(f->category, AR_CATEGORY_UNMET)) {
 		ar_task_emit(d, task, AR_EV_TASK_WAITING,
 			     &(struct ar_ev_task_waiting){
@@ -314,6 +321,8 @@ static void run_failed(struct ar_decision *d, const struct ar_task *task, const 
 				     .message = end->message,
 				     .retryable = end->retryable };
 
+	if (ar_str_is(end->category, AR_CATEGORY_END_UNKNOWN))
+		f.status = AR_TASK_ATTEMPT_FAILED_STATUS_LOST;
 	if (!ar_task_run_failed(d, task, &f) && task->status == AR_TASK_RUNNING)
 		settle_failed(d, task, run, &f);
 }

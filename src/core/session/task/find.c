@@ -58,12 +58,16 @@ void ar_task_emit(struct ar_decision *d, const struct ar_task *task, enum ar_eve
 
 struct ar_str ar_task_status_word(const struct ar_task *task)
 {
+	const struct ar_run *run = ar_task_run(task);
+
 	if (task->status == AR_TASK_WAITING)
 		return task->waiting;
 	if (task->status == AR_TASK_RUNNING && task->sheet && task->sheet->retry_at)
 		return AR_STR("retrying");
 	if (task->status == AR_TASK_RUNNING && task->stale.v)
 		return AR_STR("stale");
+	if (task->status == AR_TASK_LOST && run && ar_str_is(run->category, AR_CATEGORY_END_UNKNOWN))
+		return AR_STR("unknown");
 	return ar_str_from(ar_machine_state_name(AR_MACHINE_TASK, (int)task->status));
 }
 

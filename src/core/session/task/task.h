@@ -189,12 +189,14 @@ struct ar_own_call {
 	struct ar_str args, detail;
 };
 void ar_task_run_call(struct ar_decision *d, struct ar_turn *turn, const struct ar_own_call *own);
+#define AR_CATEGORY_END_UNKNOWN "end_unknown" /* of a run whose command cannot be reached any more */
 
 /* How the newest call of the turn ended; its process when it had one. */
 struct ar_command_end {
 	const struct ar_invocation *call;
 	struct ar_opt_int exit_code; /* of one that exited by itself */
 	bool is_good;
+	bool is_unknown; /* nobody knows how it ended */
 	struct ar_str why; /* one sentence, with the end of its output; for people and models */
 };
 bool ar_task_command_ended(struct ar_decision *d, const struct ar_turn *turn, struct ar_command_end *ret);

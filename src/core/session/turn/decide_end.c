@@ -54,9 +54,11 @@ static void end_task(struct ar_decision *d, const struct ar_turn *turn, const st
 {
 	if (end->status == AR_TURN_FAILED_STATUS_CANCELLED) {
 		ar_turn_emit(d, turn, AR_EV_TASK_CANCELLED,
-			     &(struct ar_ev_task_cancelled){ .cancelled_by =
-								     AR_TASK_CANCELLED_CANCELLED_BY_USER,
-							     .reason = end->message });
+			     &(struct ar_ev_task_cancelled){
+				     .cancelled_by = turn->origin.stopped_by_policy.v
+							     ? AR_TASK_CANCELLED_CANCELLED_BY_POLICY
+							     : AR_TASK_CANCELLED_CANCELLED_BY_USER,
+				     .reason = end->message });
 		return;
 	}
 	if (end->status == AR_TURN_FAILED_STATUS_TIMED_OUT) {

@@ -20,7 +20,8 @@ static enum ar_status find_queued(struct ar_decision *d, struct ar_str queued_tu
 	return AR_OK;
 }
 
-static struct ar_shape_run_metadata interrupt_metadata(const struct ar_turn *turn, enum ar_interrupt why)
+static struct ar_shape_run_metadata interrupt_metadata(const struct ar_turn *turn, enum ar_interrupt why,
+						       bool is_by_policy)
 {
 	if (turn->silent.v || why == AR_INTERRUPT_SILENT)
 		return (struct ar_shape_run_metadata){ .limit = AR_STR(AR_LIMIT_SILENCE) };
@@ -28,19 +29,25 @@ static struct ar_shape_run_metadata interrupt_metadata(const struct ar_turn *tur
 		return (struct ar_shape_run_metadata){ .limit = AR_STR("turn_ms") };
 	if (turn->unwanted.v || why == AR_INTERRUPT_ROLLBACK)
 		return (struct ar_shape_run_metadata){ .rollback = AR_OPT_BOOL(true) };
-	return (struct ar_shape_run_metadata){ 0 };
+	return (struct ar_shape_run_metadata){ .cancelled_by = is_by_policy ? AR_STR(AR_CANCELLED_BY_POLICY)
+									    : AR_STR_NONE };
 }
 
 void ar_decide_say_interrupting(struct ar_decision *d, const struct ar_turn *turn, enum ar_interrupt why,
 				struct ar_str reason)
 {
-	const struct ar_shape_run_metadata metadata = interrupt_metadata(turn, why);
+	const struct ar_shape_run_metadata metadata = interrupt_metadata(turn, why, ar_decide_is_policy(d));
 
 	ar_turn_emit(d, turn, AR_EV_RUN_STATUS,
 		     &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_INTERRUPTING),
 						 .title = AR_STR("Interrupt requested"),
 						 .detail = reason,
 						 .metadata = &metadata });
+}
+
+bool ar_decide_is_policy(const struct ar_decision *d)
+{
+	return d->input->kind != AR_IN_COMMAND || d->input->is_runtime;
 }
 
 /* The intent is a fact before anything is stopped: a crash right after the reply still ends in cancelled. */
