@@ -74,6 +74,14 @@ static const char *const ar_schedule_run_status_names[] = { NULL, "queued", "sta
 const struct ar_enum_desc ar_schedule_run_status_desc = { "schedule_run_status", ar_schedule_run_status_names, 9 };
 static const char *const ar_workspace_server_transport_names[] = { NULL, "stdio", "http" };
 const struct ar_enum_desc ar_workspace_server_transport_desc = { "workspace_server_transport", ar_workspace_server_transport_names, 3 };
+static const char *const ar_output_policy_evidence_names[] = { NULL, "copy", "reference", "summary" };
+const struct ar_enum_desc ar_output_policy_evidence_desc = { "output_policy_evidence", ar_output_policy_evidence_names, 4 };
+static const char *const ar_output_policy_tool_result_keeps_names[] = { NULL, "head", "tail", "middle", "head_tail", "tokens" };
+const struct ar_enum_desc ar_output_policy_tool_result_keeps_desc = { "output_policy_tool_result_keeps", ar_output_policy_tool_result_keeps_names, 6 };
+static const char *const ar_output_policy_hook_keeps_names[] = { NULL, "head", "tail", "middle", "head_tail", "tokens" };
+const struct ar_enum_desc ar_output_policy_hook_keeps_desc = { "output_policy_hook_keeps", ar_output_policy_hook_keeps_names, 6 };
+static const char *const ar_output_policy_stream_keeps_names[] = { NULL, "head", "tail", "middle", "head_tail", "tokens" };
+const struct ar_enum_desc ar_output_policy_stream_keeps_desc = { "output_policy_stream_keeps", ar_output_policy_stream_keeps_names, 6 };
 static const char *const ar_session_files_status_names[] = { NULL, "preparing", "ready", "failed", "removing", "removed", "left" };
 const struct ar_enum_desc ar_session_files_status_desc = { "session_files_status", ar_session_files_status_names, 7 };
 static const char *const ar_session_files_apply_status_names[] = { NULL, "merging", "asked" };
@@ -1022,8 +1030,10 @@ static const struct ar_field_desc ar_shape_session_policy_fields[] = {
 	  "Its budget; without permission.may_loosen no more than the configured one.", &ar_shape_session_budget_desc },
 	{ "model", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_session_policy, model), NULL, { 0, false },
 	  "Model of its turns that name none.", NULL },
+	{ "outputSeconds", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_session_policy, output_seconds), NULL, { 0, false },
+	  "Seconds that large outputs of tools and processes are kept from now on, instead of retention.outputs_s; 0: as long as the session.", NULL },
 };
-const struct ar_struct_desc ar_shape_session_policy_desc = { ar_shape_session_policy_fields, 4, sizeof(struct ar_shape_session_policy), NULL, 0, true, offsetof(struct ar_shape_session_policy, extra_), 0 };
+const struct ar_struct_desc ar_shape_session_policy_desc = { ar_shape_session_policy_fields, 5, sizeof(struct ar_shape_session_policy), NULL, 0, true, offsetof(struct ar_shape_session_policy, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_subcommand_fields[] = {
 	{ "words", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_subcommand, words), NULL, { 0, false },
@@ -1118,6 +1128,12 @@ static const struct ar_field_desc ar_shape_redaction_fields[] = {
 	  "How often.", NULL },
 };
 const struct ar_struct_desc ar_shape_redaction_desc = { ar_shape_redaction_fields, 3, sizeof(struct ar_shape_redaction), NULL, 0, true, offsetof(struct ar_shape_redaction, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_asker_fields[] = {
+	{ "accountRef", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_asker, account_ref), NULL, { 0, false },
+	  "The account.", NULL },
+};
+const struct ar_struct_desc ar_shape_asker_desc = { ar_shape_asker_fields, 1, sizeof(struct ar_shape_asker), NULL, 0, true, offsetof(struct ar_shape_asker, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_route_candidate_fields[] = {
 	{ "provider", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_route_candidate, provider), NULL, { 0, false },
@@ -1318,12 +1334,6 @@ static const struct ar_field_desc ar_shape_rollback_target_fields[] = {
 	  "Turns that started after it go.", NULL },
 };
 const struct ar_struct_desc ar_shape_rollback_target_desc = { ar_shape_rollback_target_fields, 2, sizeof(struct ar_shape_rollback_target), NULL, 0, true, offsetof(struct ar_shape_rollback_target, extra_), 0 };
-
-static const struct ar_field_desc ar_shape_asker_fields[] = {
-	{ "accountRef", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_asker, account_ref), NULL, { 0, false },
-	  "The account.", NULL },
-};
-const struct ar_struct_desc ar_shape_asker_desc = { ar_shape_asker_fields, 1, sizeof(struct ar_shape_asker), NULL, 0, true, offsetof(struct ar_shape_asker, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_rollback_effect_fields[] = {
 	{ "tools", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_rollback_effect, tools), NULL, { 0, false },
@@ -2031,6 +2041,38 @@ static const struct ar_field_desc ar_shape_process_recovery_fields[] = {
 };
 const struct ar_struct_desc ar_shape_process_recovery_desc = { ar_shape_process_recovery_fields, 4, sizeof(struct ar_shape_process_recovery), NULL, 0, true, offsetof(struct ar_shape_process_recovery, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_output_policy_fields[] = {
+	{ "evidence", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, evidence), &ar_output_policy_evidence_desc, { 0, false },
+	  "How an evidence pack has an output: copy, with its bytes.", NULL },
+	{ "inlinesBinary", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, inlines_binary), NULL, { 0, false },
+	  "Whether bytes that are no text are ever inside a fact.", NULL },
+	{ "toolResultBytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, tool_result_bytes), NULL, { 0, false },
+	  "A longer result of a tool, answer of a model or stream of a process is stored with output.spilled, and a model gets the two ends of a longer result.", NULL },
+	{ "toolResultTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_output_policy, tool_result_tokens), NULL, { 0, false },
+	  "The same in tokens; absent: a result is limited by bytes alone.", NULL },
+	{ "toolResultKeeps", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, tool_result_keeps), &ar_output_policy_tool_result_keeps_desc, { 0, false },
+	  "Which part of a longer result a model gets.", NULL },
+	{ "hookOutputBytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, hook_output_bytes), NULL, { 0, false },
+	  "A longer answer of a hook is cut, its hook fails, and output.truncated has both sizes.", NULL },
+	{ "hookKeeps", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, hook_keeps), &ar_output_policy_hook_keeps_desc, { 0, false },
+	  "Which part of it is stored.", NULL },
+	{ "streamBytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, stream_bytes), NULL, { 0, false },
+	  "Most bytes of one stream of a process that are stored.", NULL },
+	{ "streamTailBytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, stream_tail_bytes), NULL, { 0, false },
+	  "Of these, how many are the end of a longer stream.", NULL },
+	{ "streamKeeps", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, stream_keeps), &ar_output_policy_stream_keeps_desc, { 0, false },
+	  "Which parts of a longer stream are stored.", NULL },
+	{ "previewBytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, preview_bytes), NULL, { 0, false },
+	  "Most bytes of an output that a fact shows.", NULL },
+	{ "eventBytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, event_bytes), NULL, { 0, false },
+	  "Most bytes of a fact; content goes by ref.", NULL },
+	{ "lifetimeSeconds", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, lifetime_seconds), NULL, { 0, false },
+	  "After which a large output of a tool or process of this session is removed; 0: with its session.", NULL },
+	{ "lifetimeOutputs", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_output_policy, lifetime_outputs), NULL, { 0, false },
+	  "Most outputs of a session that have a lifetime at once; further ones are kept as long as the session.", NULL },
+};
+const struct ar_struct_desc ar_shape_output_policy_desc = { ar_shape_output_policy_fields, 14, sizeof(struct ar_shape_output_policy), NULL, 0, true, offsetof(struct ar_shape_output_policy, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_subagent_spent_fields[] = {
 	{ "tokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_subagent_spent, tokens), NULL, { 0, false },
 	  "Tokens, sent and received.", NULL },
@@ -2642,6 +2684,14 @@ static const struct ar_field_desc ar_shape_event_bucket_fields[] = {
 	  "The first of them, for read_events; absent: there is none.", NULL },
 };
 const struct ar_struct_desc ar_shape_event_bucket_desc = { ar_shape_event_bucket_fields, 3, sizeof(struct ar_shape_event_bucket), NULL, 0, true, offsetof(struct ar_shape_event_bucket, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_byte_range_fields[] = {
+	{ "offset", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_byte_range, offset), NULL, { 0, false },
+	  "Its first byte.", NULL },
+	{ "length", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_byte_range, length), NULL, { 0, false },
+	  "Its number of bytes; at least 1.", NULL },
+};
+const struct ar_struct_desc ar_shape_byte_range_desc = { ar_shape_byte_range_fields, 2, sizeof(struct ar_shape_byte_range), NULL, 0, true, 0, 0 };
 
 static const struct ar_field_desc ar_shape_context_selection_fields[] = {
 	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_context_selection, turn_id), NULL, { 0, false },
@@ -3431,9 +3481,9 @@ static const struct ar_field_desc ar_ev_tool_result_fields[] = {
 	{ "structuredContentRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_tool_result, structured_content_ref), NULL, { 0, false },
 	  "Where its structured form is stored.", NULL },
 	{ "displayPreview", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_ev_tool_result, display_preview), NULL, { 0, false },
-	  "Text for people.", NULL },
+	  "Text for people, of a result that also has a structured form.", NULL },
 	{ "rawOutputRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_tool_result, raw_output_ref), NULL, { 0, false },
-	  "Where the unmasked and uncut form is stored.", NULL },
+	  "Where the uncut form is stored, of a result that also has a structured one.", NULL },
 	{ "images", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_tool_result, images), NULL, { 0, false },
 	  "Refs of images.", NULL },
 	{ "artifactRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_tool_result, artifact_refs), NULL, { 0, false },
@@ -4045,6 +4095,8 @@ static const struct ar_field_desc ar_ev_output_spilled_fields[] = {
 	  "How long it is kept.", NULL },
 	{ "thresholdBytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_ev_output_spilled, threshold_bytes), NULL, { 0, false },
 	  "The limit that it passed.", NULL },
+	{ "furtherRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_output_spilled, further_refs), NULL, { 0, false },
+	  "Where its further parts are stored, when it is not stored in one piece.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_output_truncated_fields[] = {
@@ -4061,6 +4113,14 @@ static const struct ar_field_desc ar_ev_output_truncated_fields[] = {
 static const struct ar_field_desc ar_ev_output_redacted_fields[] = {
 	{ "redaction", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_output_redacted, redaction), NULL, { 0, false },
 	  "kind, ruleRefs and count of the redactions.", &ar_shape_redaction_desc },
+	{ "replacementRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_output_redacted, replacement_ref), NULL, { 0, false },
+	  "Of content that was stored before: what its ref stands for from now on; its own bytes are removed.", NULL },
+	{ "whole", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_output_redacted, whole), NULL, { 0, false },
+	  "True when nothing of it is left to read.", NULL },
+	{ "requestedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_output_redacted, requested_by), NULL, { 0, false },
+	  "Who requested it.", &ar_shape_asker_desc },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_output_redacted, reason), NULL, { 0, false },
+	  "Why.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_output_expired_fields[] = {
@@ -6119,6 +6179,8 @@ static const struct ar_field_desc ar_cmd_get_execution_environment_out_fields[] 
 	  "Sequence up to which it holds.", NULL },
 	{ "turnEnvironment", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, turn_environment), NULL, { 0, false },
 	  "Of a turn: what it started with, as the turn in get_session has it.", &ar_shape_turn_environment_desc },
+	{ "outputPolicy", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_cmd_get_execution_environment_out, output_policy), NULL, { 0, false },
+	  "Limits of outputs, and how long they are kept.", &ar_shape_output_policy_desc },
 };
 
 static const struct ar_field_desc ar_cmd_write_process_stdin_in_fields[] = {
@@ -7833,6 +7895,30 @@ static const struct ar_field_desc ar_cmd_report_delivery_out_fields[] = {
 	  "The same.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_redact_output_in_fields[] = {
+	{ "sessionId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_redact_output_in, session_id), NULL, { 0, false },
+	  "The session.", NULL },
+	{ "outputRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_cmd_redact_output_in, output_ref), NULL, { 0, false },
+	  "The content, as a fact or answer of the session names it.", NULL },
+	{ "ranges", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_redact_output_in, ranges), NULL, { 0, false },
+	  "Parts to redact; without it, all of it.", &ar_shape_byte_range_desc },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_redact_output_in, reason), NULL, { 0, false },
+	  "Why. It is stored: name no secret here.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_redact_output_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_redact_output_out_fields[] = {
+	{ "outputRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_cmd_redact_output_out, output_ref), NULL, { 0, false },
+	  "The content.", NULL },
+	{ "replacementRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_cmd_redact_output_out, replacement_ref), NULL, { 0, false },
+	  "What its ref stands for from now on.", NULL },
+	{ "redactedBytes", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_redact_output_out, redacted_bytes), NULL, { 0, false },
+	  "Bytes that are gone.", NULL },
+	{ "sequence", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_redact_output_out, sequence), NULL, { 0, false },
+	  "Sequence of the newest fact of the session.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -8327,7 +8413,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_OUTPUT_SPILLED] = { AR_EV_OUTPUT_SPILLED, "output.spilled", "output",
 	  "Output over the limit was moved to storage.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_OUTPUT, 0, NULL,
-	  { ar_ev_output_spilled_fields, 9, sizeof(struct ar_ev_output_spilled), NULL, 0, false, 0, 0 } },
+	  { ar_ev_output_spilled_fields, 10, sizeof(struct ar_ev_output_spilled), NULL, 0, false, 0, 0 } },
 	[AR_EV_OUTPUT_TRUNCATED] = { AR_EV_OUTPUT_TRUNCATED, "output.truncated", "output",
 	  "A shown or model-facing form of an output was cut.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_OUTPUT, 0, NULL,
@@ -8335,7 +8421,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_OUTPUT_REDACTED] = { AR_EV_OUTPUT_REDACTED, "output.redacted", "output",
 	  "Parts of an output were redacted.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_OUTPUT, 0, NULL,
-	  { ar_ev_output_redacted_fields, 1, sizeof(struct ar_ev_output_redacted), NULL, 0, false, 0, 0 } },
+	  { ar_ev_output_redacted_fields, 5, sizeof(struct ar_ev_output_redacted), NULL, 0, false, 0, 0 } },
 	[AR_EV_OUTPUT_EXPIRED] = { AR_EV_OUTPUT_EXPIRED, "output.expired", "output",
 	  "A stored output passed its lifetime.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_OUTPUT, 0, NULL,
@@ -8974,7 +9060,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	[AR_CMD_GET_EXECUTION_ENVIRONMENT] = { AR_CMD_GET_EXECUTION_ENVIRONMENT, "get_execution_environment",
 	  "Read where and under which limits things run.",
 	  false, true, false, 1u << 0, "read", { ar_cmd_get_execution_environment_in_fields, 3, sizeof(struct ar_cmd_get_execution_environment_in), ar_cmd_get_execution_environment_in_oneofs, 1, false, 0, 0 },
-	  { ar_cmd_get_execution_environment_out_fields, 18, sizeof(struct ar_cmd_get_execution_environment_out), NULL, 0, false, 0, 0 },
+	  { ar_cmd_get_execution_environment_out_fields, 19, sizeof(struct ar_cmd_get_execution_environment_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SCOPE_NOT_FOUND }, 1,
@@ -9603,6 +9689,14 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_NOT_FOUND }, 2,
 	  (const uint16_t[]){ AR_EV_TASK_PROGRESS, AR_EV_JOB_DELIVERY }, 2, 200, NULL, "extension (results of tasks and jobs go to other systems)" },
+	[AR_CMD_REDACT_OUTPUT] = { AR_CMD_REDACT_OUTPUT, "redact_output",
+	  "Remove the bytes of stored content for good: all of them, or some ranges. Its ref stays; it names what is left.",
+	  true, true, true, 1u << 4, "admin", { ar_cmd_redact_output_in_fields, 5, sizeof(struct ar_cmd_redact_output_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_redact_output_out_fields, 4, sizeof(struct ar_cmd_redact_output_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_SESSION, 1, { offsetof(struct ar_cmd_redact_output_in, session_id) }, AR_ERR_NONE,
+	    { "idempotencyKey", offsetof(struct ar_cmd_redact_output_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_REF_NOT_FOUND, AR_ERR_EXPIRED, AR_ERR_REDACTED, AR_ERR_CONFLICT, AR_ERR_INVALID_INPUT }, 6,
+	  (const uint16_t[]){ AR_EV_OUTPUT_REDACTED }, 1, 200, NULL, "extension (content that should not have been stored can be removed later, and refs stay)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {

@@ -324,6 +324,7 @@ enum ar_command {
 	AR_CMD_RECORD_EVIDENCE = 110,
 	AR_CMD_COUNT_EVENTS = 111,
 	AR_CMD_REPORT_DELIVERY = 112,
+	AR_CMD_REDACT_OUTPUT = 113,
 	AR_CMD_COUNT,
 };
 
@@ -412,7 +413,8 @@ enum ar_target_kind {
 	X(REPORT_JOB, report_job) \
 	X(UPDATE_SESSION, update_session) \
 	X(RECORD_EVIDENCE, record_evidence) \
-	X(REPORT_DELIVERY, report_delivery)
+	X(REPORT_DELIVERY, report_delivery) \
+	X(REDACT_OUTPUT, redact_output)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -968,6 +970,36 @@ enum ar_schedule_run_status {
 enum ar_workspace_server_transport {
 	AR_WORKSPACE_SERVER_TRANSPORT_STDIO = 1,
 	AR_WORKSPACE_SERVER_TRANSPORT_HTTP = 2,
+};
+
+enum ar_output_policy_evidence {
+	AR_OUTPUT_POLICY_EVIDENCE_COPY = 1,
+	AR_OUTPUT_POLICY_EVIDENCE_REFERENCE = 2,
+	AR_OUTPUT_POLICY_EVIDENCE_SUMMARY = 3,
+};
+
+enum ar_output_policy_tool_result_keeps {
+	AR_OUTPUT_POLICY_TOOL_RESULT_KEEPS_HEAD = 1,
+	AR_OUTPUT_POLICY_TOOL_RESULT_KEEPS_TAIL = 2,
+	AR_OUTPUT_POLICY_TOOL_RESULT_KEEPS_MIDDLE = 3,
+	AR_OUTPUT_POLICY_TOOL_RESULT_KEEPS_HEAD_TAIL = 4,
+	AR_OUTPUT_POLICY_TOOL_RESULT_KEEPS_TOKENS = 5,
+};
+
+enum ar_output_policy_hook_keeps {
+	AR_OUTPUT_POLICY_HOOK_KEEPS_HEAD = 1,
+	AR_OUTPUT_POLICY_HOOK_KEEPS_TAIL = 2,
+	AR_OUTPUT_POLICY_HOOK_KEEPS_MIDDLE = 3,
+	AR_OUTPUT_POLICY_HOOK_KEEPS_HEAD_TAIL = 4,
+	AR_OUTPUT_POLICY_HOOK_KEEPS_TOKENS = 5,
+};
+
+enum ar_output_policy_stream_keeps {
+	AR_OUTPUT_POLICY_STREAM_KEEPS_HEAD = 1,
+	AR_OUTPUT_POLICY_STREAM_KEEPS_TAIL = 2,
+	AR_OUTPUT_POLICY_STREAM_KEEPS_MIDDLE = 3,
+	AR_OUTPUT_POLICY_STREAM_KEEPS_HEAD_TAIL = 4,
+	AR_OUTPUT_POLICY_STREAM_KEEPS_TOKENS = 5,
 };
 
 enum ar_session_files_status {
@@ -2636,6 +2668,7 @@ struct ar_shape_session_policy { /* session_policy */
 	struct ar_shape_policy_rule_list rules; /* array? */
 	const struct ar_shape_session_budget *budget; /* object? */
 	struct ar_str model; /* string? */
+	struct ar_opt_int output_seconds; /* int? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -2737,6 +2770,16 @@ struct ar_shape_redaction { /* redaction */
 
 struct ar_shape_redaction_list {
 	const struct ar_shape_redaction *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_asker { /* asker */
+	struct ar_str account_ref; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_asker_list {
+	const struct ar_shape_asker *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -2970,16 +3013,6 @@ struct ar_shape_rollback_target { /* rollback_target */
 
 struct ar_shape_rollback_target_list {
 	const struct ar_shape_rollback_target *at; /* NULL: absent */
-	size_t count;
-};
-
-struct ar_shape_asker { /* asker */
-	struct ar_str account_ref; /* string? */
-	struct ar_str extra_; /* other members: "k":v,... */
-};
-
-struct ar_shape_asker_list {
-	const struct ar_shape_asker *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -3574,6 +3607,29 @@ struct ar_shape_process_recovery_list {
 	size_t count;
 };
 
+struct ar_shape_output_policy { /* output_policy */
+	int evidence; /* enum */
+	bool inlines_binary; /* bool */
+	int64_t tool_result_bytes; /* int */
+	struct ar_opt_int tool_result_tokens; /* int? */
+	int tool_result_keeps; /* enum */
+	int64_t hook_output_bytes; /* int */
+	int hook_keeps; /* enum */
+	int64_t stream_bytes; /* int */
+	int64_t stream_tail_bytes; /* int */
+	int stream_keeps; /* enum */
+	int64_t preview_bytes; /* int */
+	int64_t event_bytes; /* int */
+	int64_t lifetime_seconds; /* int */
+	int64_t lifetime_outputs; /* int */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_output_policy_list {
+	const struct ar_shape_output_policy *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_subagent_spent { /* subagent_spent */
 	struct ar_opt_int tokens; /* int? */
 	struct ar_opt_int tool_calls; /* int? */
@@ -4073,6 +4129,16 @@ struct ar_shape_event_bucket { /* event_bucket */
 
 struct ar_shape_event_bucket_list {
 	const struct ar_shape_event_bucket *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_byte_range { /* byte_range */
+	int64_t offset; /* int */
+	int64_t length; /* int */
+};
+
+struct ar_shape_byte_range_list {
+	const struct ar_shape_byte_range *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -4954,6 +5020,7 @@ struct ar_ev_output_spilled { /* output.spilled */
 	const struct ar_shape_redaction *redaction; /* object */
 	ar_usec expires_at; /* time? */
 	int64_t threshold_bytes; /* int */
+	struct ar_texts further_refs; /* array? */
 };
 
 struct ar_ev_output_truncated { /* output.truncated */
@@ -4965,6 +5032,10 @@ struct ar_ev_output_truncated { /* output.truncated */
 
 struct ar_ev_output_redacted { /* output.redacted */
 	const struct ar_shape_redaction *redaction; /* object */
+	struct ar_str replacement_ref; /* ref? */
+	struct ar_opt_bool whole; /* bool? */
+	const struct ar_shape_asker *requested_by; /* object? */
+	struct ar_str reason; /* string? */
 };
 
 struct ar_ev_output_expired { /* output.expired */
@@ -6225,6 +6296,7 @@ struct ar_cmd_get_execution_environment_out { /* get_execution_environment, resu
 	const struct ar_shape_process_recovery *recovery; /* object? */
 	struct ar_opt_int as_of_sequence; /* int? */
 	const struct ar_shape_turn_environment *turn_environment; /* object? */
+	const struct ar_shape_output_policy *output_policy; /* object? */
 };
 
 struct ar_cmd_write_process_stdin_in { /* write_process_stdin, input */
@@ -7312,6 +7384,21 @@ struct ar_cmd_report_delivery_out { /* report_delivery, result */
 	struct ar_str to; /* string */
 };
 
+struct ar_cmd_redact_output_in { /* redact_output, input */
+	struct ar_str session_id; /* string */
+	struct ar_str output_ref; /* ref */
+	struct ar_shape_byte_range_list ranges; /* array? */
+	struct ar_str reason; /* string? */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_redact_output_out { /* redact_output, result */
+	struct ar_str output_ref; /* ref */
+	struct ar_str replacement_ref; /* ref */
+	int64_t redacted_bytes; /* int */
+	int64_t sequence; /* int */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -7347,6 +7434,10 @@ extern const struct ar_enum_desc ar_schedule_record_status_desc;
 extern const struct ar_enum_desc ar_schedule_run_trigger_desc;
 extern const struct ar_enum_desc ar_schedule_run_status_desc;
 extern const struct ar_enum_desc ar_workspace_server_transport_desc;
+extern const struct ar_enum_desc ar_output_policy_evidence_desc;
+extern const struct ar_enum_desc ar_output_policy_tool_result_keeps_desc;
+extern const struct ar_enum_desc ar_output_policy_hook_keeps_desc;
+extern const struct ar_enum_desc ar_output_policy_stream_keeps_desc;
 extern const struct ar_enum_desc ar_session_files_status_desc;
 extern const struct ar_enum_desc ar_session_files_apply_status_desc;
 extern const struct ar_enum_desc ar_session_files_choice_desc;
@@ -7534,6 +7625,7 @@ extern const struct ar_struct_desc ar_shape_process_writer_desc;
 extern const struct ar_struct_desc ar_shape_process_output_desc;
 extern const struct ar_struct_desc ar_shape_process_ending_desc;
 extern const struct ar_struct_desc ar_shape_redaction_desc;
+extern const struct ar_struct_desc ar_shape_asker_desc;
 extern const struct ar_struct_desc ar_shape_route_candidate_desc;
 extern const struct ar_struct_desc ar_shape_route_exclusion_desc;
 extern const struct ar_struct_desc ar_shape_route_preference_desc;
@@ -7553,7 +7645,6 @@ extern const struct ar_struct_desc ar_shape_channel_gap_desc;
 extern const struct ar_struct_desc ar_shape_requesting_peer_desc;
 extern const struct ar_struct_desc ar_shape_channel_peer_desc;
 extern const struct ar_struct_desc ar_shape_rollback_target_desc;
-extern const struct ar_struct_desc ar_shape_asker_desc;
 extern const struct ar_struct_desc ar_shape_rollback_effect_desc;
 extern const struct ar_struct_desc ar_shape_workspace_variable_desc;
 extern const struct ar_struct_desc ar_shape_workspace_record_desc;
@@ -7588,6 +7679,7 @@ extern const struct ar_struct_desc ar_shape_process_limits_desc;
 extern const struct ar_struct_desc ar_shape_process_record_desc;
 extern const struct ar_struct_desc ar_shape_recovered_process_desc;
 extern const struct ar_struct_desc ar_shape_process_recovery_desc;
+extern const struct ar_struct_desc ar_shape_output_policy_desc;
 extern const struct ar_struct_desc ar_shape_subagent_spent_desc;
 extern const struct ar_struct_desc ar_shape_session_files_desc;
 extern const struct ar_struct_desc ar_shape_subagent_record_desc;
@@ -7616,6 +7708,7 @@ extern const struct ar_struct_desc ar_shape_webhook_record_desc;
 extern const struct ar_struct_desc ar_shape_reported_signal_desc;
 extern const struct ar_struct_desc ar_shape_evidence_record_desc;
 extern const struct ar_struct_desc ar_shape_event_bucket_desc;
+extern const struct ar_struct_desc ar_shape_byte_range_desc;
 extern const struct ar_struct_desc ar_shape_context_selection_desc;
 extern const struct ar_struct_desc ar_shape_prompt_augmentation_desc;
 extern const struct ar_struct_desc ar_shape_input_routing_desc;

@@ -357,6 +357,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "retention.days", AR_CONFIG_INT, AR_CONFIG_UNIT_DAYS, "0", "AGENTD_RETENTION_DAYS", false, false, false, 0, 36500, NULL, false, false,
 	  offsetof(struct ar_config, retention.days),
 	  "Days after the last change until an idle session is removed with all its content, and days after its end until an API token is removed; 0 keeps everything." },
+	{ "retention.outputs_s", AR_CONFIG_INT, AR_CONFIG_UNIT_S, "0", "AGENTD_RETENTION_OUTPUTS_S", false, false, false, 0, 3153600000, NULL, false, false,
+	  offsetof(struct ar_config, retention.outputs_s),
+	  "Seconds after which a large output of a tool or process is removed; 0 keeps it as long as its session. outputSeconds of a session's policy has precedence." },
 	{ "retention.audit_days", AR_CONFIG_INT, AR_CONFIG_UNIT_DAYS, "365", "AGENTD_RETENTION_AUDIT_DAYS", false, false, false, 0, 36500, NULL, false, false,
 	  offsetof(struct ar_config, retention.audit_days),
 	  "Days to keep entries of the audit trail; 0 keeps all." },
@@ -595,7 +598,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 188;
+const size_t ar_config_key_count = 189;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

@@ -259,6 +259,7 @@ static void read_policy(struct ar_host *r, const struct ar_config *c)
 	r->policy.progress_ms = c->task.progress_ms;
 	r->policy.delivery_ms = c->task.delivery_ms;
 	ar_host_webhooks_name(c, &r->arena, &r->policy);
+	r->policy.output_seconds = c->retention.outputs_s;
 	r->policy.ends_with_turn = c->process.on_turn_end == AR_CONFIG_PROCESS_ON_TURN_END_TERMINATE;
 	r->policy.budget.repeats = c->guard.repeats;
 	ar_permission_configure(c, &r->arena, &r->policy);

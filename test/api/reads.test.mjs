@@ -14,7 +14,7 @@ const BUILT = ['ack_events', 'append_task_progress', 'apply_workspace', 'archive
 	'get_settings', 'get_task', 'get_thread_read', 'get_tool_inventory', 'get_worker', 'get_workspace', 'inspect_workspace',
 	'interrupt_turn', 'link_tasks', 'list_actions', 'list_artifacts', 'list_audit', 'list_checkpoints', 'list_jobs', 'list_schedules',
 	'list_sessions', 'list_subagents', 'list_tasks', 'list_tokens', 'list_webhooks', 'list_workers', 'list_workspaces', 'pause_task',
-	'post_channel_message', 'promote_queued_turn', 'read_events', 'read_output', 'reconnect_channel', 'record_evidence', 
+	'post_channel_message', 'promote_queued_turn', 'read_events', 'read_output', 'reconnect_channel', 'record_evidence', 'redact_output',
 	'redeliver_webhook', 'remove_queued_turn', 'remove_worker', 'report_delivery', 'report_job', 'report_job_item', 'report_tool_result',
 	'report_turn', 'report_webhook', 'resolve_permission', 'respond_action', 'restore_checkpoint', 'resume_subagent', 'resume_task', 'resume_thread',
 	'retry_job_item', 'retry_task', 'revoke_token', 'rollback_thread', 'rotate_token', 'run_schedule', 'see_action', 'send_subagent_input',

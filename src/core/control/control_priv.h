@@ -67,6 +67,7 @@ struct ar_call_work {
 		*worker; /* that is to have the folder of a new workspace; NULL: us */
 	struct ar_creating *creating; /* a workspace of a tenant with a quota of them; NULL: not that */
 	size_t base, size; /* of an output in parts: where this one begins, and all of it */
+	bool is_replaced; /* what is read stands for an output that was redacted */
 
 	struct ar_engine_request write;
 	struct ar_store_tenant whose;

@@ -2,6 +2,8 @@
  * guarantees and what it does not, which processes there are, and what a restart would find of them. */
 #include "action/action.h"
 #include "control_priv.h"
+#include "hook.h"
+#include "output/outputs.h"
 #include "permission/permission.h"
 #include "projection.h"
 
@@ -128,6 +130,27 @@ static struct ar_texts open_actions(struct ar_call *c, const struct ar_session *
 	return (struct ar_texts){ ids, count };
 }
 
+/* ---- outputs ---- */
+
+static struct ar_shape_output_policy output_policy(const struct ar_session *s, const struct ar_policy *policy)
+{
+	return (struct ar_shape_output_policy){
+		.evidence = AR_OUTPUT_POLICY_EVIDENCE_COPY,
+		.inlines_binary = false,
+		.tool_result_bytes = policy->tool_result_bytes,
+		.tool_result_keeps = AR_OUTPUT_POLICY_TOOL_RESULT_KEEPS_HEAD_TAIL,
+		.hook_output_bytes = (int64_t)AR_HOOK_OUTPUT_MAX,
+		.hook_keeps = AR_OUTPUT_POLICY_HOOK_KEEPS_HEAD,
+		.stream_bytes = policy->process_output_bytes,
+		.stream_tail_bytes = policy->process_output_bytes / 4,
+		.stream_keeps = AR_OUTPUT_POLICY_STREAM_KEEPS_HEAD_TAIL,
+		.preview_bytes = AR_OUTPUT_PREVIEW_MAX,
+		.event_bytes = AR_EVENT_BYTES,
+		.lifetime_seconds = ar_output_seconds(s, policy),
+		.lifetime_outputs = AR_EXPIRING_MAX,
+	};
+}
+
 /* ---- the answer ---- */
 
 static void answer(struct ar_call *c, const struct ar_session *s, const struct ar_turn *turn)
@@ -138,6 +161,7 @@ static void answer(struct ar_call *c, const struct ar_session *s, const struct a
 	struct ar_str workspace = ar_session_folder_in(s, policy, turn ? turn->thread : in->thread_id);
 	const struct machine machine = machine_of(c, s, policy);
 	const struct ar_shape_sandbox_state own = in_force(&machine, profile);
+	const struct ar_shape_output_policy outputs = output_policy(s, policy);
 	struct ar_shape_turn_environment recorded;
 	bool has_ladder = machine.host && !ar_str_empty(machine.host->ladder);
 	const struct ar_shape_sandbox_standing sandbox = { .mode = own.profile,
@@ -172,6 +196,7 @@ static void answer(struct ar_call *c, const struct ar_session *s, const struct a
 								 .open_actions = open_actions(c, s) },
 		.as_of_sequence = AR_OPT_INT((int64_t)s->head),
 		.turn_environment = ar_projection_turn_environment(s, turn, &recorded) ? &recorded : NULL,
+		.output_policy = &outputs,
 	};
 	struct ar_jw w = ar_jw(&c->reply);
 

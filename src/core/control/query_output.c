@@ -1,7 +1,9 @@
 /* read_output: stored content by ref, a window of it. */
 #include "base64.h"
+#include "clock.h"
 #include "control_priv.h"
 #include "identity.h"
+#include "output/outputs.h"
 #include "process/record.h"
 #include "storage.h"
 
@@ -22,6 +24,50 @@ static void write_content(struct ar_call *c, struct ar_str window, struct ar_cmd
 	out->content = ar_base64(&c->arena, window);
 }
 
+static void fetch(struct ar_call *c, struct ar_str session_key);
+
+/* ---- content that is gone: the session may say why ---- */
+
+static void on_removed(struct ar_engine_view *view, const struct ar_session *s, const struct ar_error *err)
+{
+	struct ar_call *c = AR_CONTAINER_OF(view, struct ar_call_work, view)->call;
+	struct ar_call_work *q = c->work;
+	const struct ar_removed_output *removed;
+	struct ar_str ref, session_key;
+	char at[AR_TIME_TEXT];
+
+	if (!s) {
+		ar_call_fail_or_move(c, err);
+		return;
+	}
+	ref = ar_ref_make(&c->arena, s->session_key, &q->hash);
+	ref = ar_session_output_now(s, ref, &removed);
+	if (!removed) {
+		ar_call_refuse(c, AR_ERR_REF_NOT_FOUND, NO_CONTENT);
+		return;
+	}
+	ar_time_format(removed->at, at);
+	if (ar_str_absent(removed->replacement))
+		ar_call_refuse(c, AR_ERR_EXPIRED,
+			       "the output is unavailable: its lifetime was over, and it was removed at %s",
+			       at);
+	else if (removed->whole.v)
+		ar_call_refuse(c, AR_ERR_REDACTED, "the content is unavailable: it was redacted at %s", at);
+	else if (q->is_replaced || !ar_ref_parse(ref, &session_key, &q->hash))
+		ar_call_refuse(c, AR_ERR_REF_NOT_FOUND, NO_CONTENT);
+	else {
+		q->is_replaced = true;
+		fetch(c, s->session_key);
+	}
+}
+
+static void look_for_removed(struct ar_call *c)
+{
+	c->work->view.session = c->work->blobs.session;
+	c->work->view.done = on_removed;
+	ar_call_look(c);
+}
+
 static void on_blob(struct ar_store_op *op)
 {
 	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, blobs.op);
@@ -34,11 +80,16 @@ static void on_blob(struct ar_store_op *op)
 	size_t from = in->offset.set && in->offset.v > 0 ? (size_t)in->offset.v : 0;
 	size_t offset = from > q->base ? from - q->base : 0;
 
-	if (op->status != AR_OK || ar_str_absent(bytes)) {
-		uint16_t code = op->status == AR_OK ? AR_ERR_REF_NOT_FOUND : ar_storage_code(op->status);
+	if (op->status != AR_OK) {
+		uint16_t code = ar_storage_code(op->status);
 
 		ar_store_op_fini(op);
 		ar_call_refuse(c, code, NO_CONTENT);
+		return;
+	}
+	if (ar_str_absent(bytes)) {
+		ar_store_op_fini(op);
+		look_for_removed(c);
 		return;
 	}
 	out.offset = AR_OPT_INT((int64_t)(offset + q->base));

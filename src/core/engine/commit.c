@@ -22,6 +22,7 @@
 #include "action/action.h"
 #include "engine_priv.h"
 #include "fault.h"
+#include "identity.h"
 #include "index_rows.h"
 #include "meter.h"
 #include "process/process_run.h"
@@ -145,6 +146,32 @@ static void add_contents(struct ar_commit *c)
 	c->append.blob_count = d->content_count;
 }
 
+static bool is_content_removed(const struct ar_event *e)
+{
+	return e->type == AR_EV_OUTPUT_EXPIRED ||
+	       (e->type == AR_EV_OUTPUT_REDACTED &&
+		!ar_str_absent(((const struct ar_ev_output_redacted *)e->payload)->replacement_ref));
+}
+
+/* Content that leaves with the fact that says so. */
+static void add_removed_contents(struct ar_commit *c)
+{
+	const struct ar_decision *d = &c->decision;
+	struct ar_hash *hashes = NULL;
+	struct ar_str session_key;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->event_count; i++) {
+		if (!is_content_removed(&d->events[i]))
+			continue;
+		if (!hashes)
+			hashes = ar_arena_alloc(&c->arena, d->event_count * sizeof(*hashes));
+		n += ar_ref_parse(d->events[i].ids[AR_SCOPE_OUTPUT], &session_key, &hashes[n]);
+	}
+	c->append.removed = hashes;
+	c->append.removed_count = n;
+}
+
 static bool is_step_end(const struct ar_event *e)
 {
 	return e->type == AR_EV_MODEL_COMPLETED || e->type == AR_EV_MODEL_FAILED;
@@ -200,6 +227,7 @@ static void prepare(struct ar_live *l)
 		add_action_rows(l);
 		add_item_rows(l);
 		add_closed_steps(l);
+		add_removed_contents(c);
 		add_snapshot(l);
 	}
 	if (r->audit) {

@@ -253,7 +253,7 @@ void ar_projection_thread(const struct ar_session *s, const struct ar_thread *t,
 	ar_projection_diagnostics(s, t, w);
 	ar_projection_processes(s, t, w);
 	ar_projection_channels(s, w);
-	ar_projection_outputs(t, w);
+	ar_projection_outputs(s, t, w);
 	ar_projection_thread_artifacts(s, t, w);
 	ar_projection_checkpoint_summary(s, t->id, w);
 	ar_projection_thread_subagents(t, among, w);

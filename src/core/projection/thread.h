@@ -53,7 +53,7 @@ void ar_projection_channels(const struct ar_session *s, struct ar_jw *w);
 void ar_projection_channel_summary(const struct ar_session *s, struct ar_jw *w);
 
 /* Member `outputs`. */
-void ar_projection_outputs(const struct ar_thread *t, struct ar_jw *w);
+void ar_projection_outputs(const struct ar_session *s, const struct ar_thread *t, struct ar_jw *w);
 
 /* artifact.c: member `artifactSummary` of a session, of one thread or (absent) of all, with the newest; and
  * of a thread inside it, with their ids. */

@@ -213,8 +213,9 @@ struct ar_spill {
 	struct ar_str ref, beginning;
 	int64_t size; /* of all of it, as it was made */
 	bool is_cut; /* less than that is kept: its head and its tail */
-	bool is_binary;
+	bool is_binary, is_json;
 	const struct ar_masked *masked;
+	struct ar_texts further; /* refs of what else is kept of it */
 };
 
 void ar_decide_masked(

@@ -170,6 +170,7 @@ struct ar_policy {
 	int64_t delivery_ms; /* in which a result has to be delivered */
 	const struct ar_webhook_name *webhooks; /* delivery/delivery.h */
 	size_t webhook_count;
+	int64_t output_seconds; /* that a large output of a tool or process is kept; 0: as its session */
 	bool ends_with_turn; /* processes that a turn leaves running end with it */
 };
 

@@ -17,6 +17,7 @@
 #include "delivery/delivery.h"
 #include "evidence/evidence.h"
 #include "job/snapshot_job.h"
+#include "output/outputs.h"
 #include "closed/closed_group.h"
 #include "process/snapshot_process.h"
 #include "session.h"
@@ -287,6 +288,16 @@ static const struct ar_field_desc output_fields[] = {
 	STR(ar_stored_output, process),
 	INT(ar_stored_output, size),
 	TIME(ar_stored_output, at),
+	TIME(ar_stored_output, expires),
+};
+static const struct ar_field_desc expiring_fields[] = {
+	STR(ar_expiring_output, ref),
+	TIME(ar_expiring_output, expires),
+};
+static const struct ar_field_desc removed_fields[] = {
+	STR(ar_removed_output, ref),	    STR(ar_removed_output, replacement),
+	OPT_FLAG(ar_removed_output, whole), TIME(ar_removed_output, expires),
+	TIME(ar_removed_output, at),
 };
 static const struct ar_field_desc artifact_fields[] = {
 	OBJECT(ar_artifact, record, artifact_record),
@@ -429,6 +440,8 @@ static const struct kind grant = KIND(ar_grant, grant_fields);
 static const struct kind rule = KIND(ar_permission_rule, rule_fields);
 static const struct kind judged = KIND(ar_judged, judged_fields);
 static const struct kind output = KIND(ar_stored_output, output_fields);
+static const struct kind expiring = KIND(ar_expiring_output, expiring_fields);
+static const struct kind removed = KIND(ar_removed_output, removed_fields);
 static const struct kind process_input = KIND(ar_process_input, process_input_fields);
 static const struct kind artifact = KIND(ar_artifact, artifact_fields);
 static const struct kind checkpoint = KIND(ar_checkpoint, checkpoint_fields);
@@ -500,6 +513,8 @@ static const struct part session_parts[] = {
 	PART(ar_session, subagents, FILLED_LIST, &subagent),
 	PART(ar_session, environments, FILLED_LIST, &environment),
 	PART(ar_session, evidence, FILLED_LIST, &evidence),
+	PART(ar_session, expiring, FILLED_LIST, &expiring),
+	PART(ar_session, removed, FILLED_LIST, &removed),
 };
 static const struct kind session = KIND_WITH_PARTS(ar_session, session);
 

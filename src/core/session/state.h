@@ -84,6 +84,7 @@ struct ar_stored_output {
 	struct ar_str call, process; /* whose it is; absent: a model's */
 	int64_t size;
 	ar_usec at;
+	ar_usec expires; /* 0: with its session */
 };
 
 struct ar_thread {
@@ -203,6 +204,8 @@ struct ar_session {
 	struct ar_vec packs; /* struct ar_closed_group (closed/): closed children that nobody looked at */
 	struct ar_vec environments; /* struct ar_kept_environment, newest last */
 	struct ar_vec evidence; /* struct ar_evidence (evidence/), newest last */
+	struct ar_vec expiring; /* struct ar_expiring_output (output/), earliest first */
+	struct ar_vec removed; /* struct ar_removed_output (output/), newest last */
 };
 
 /* ---- reading ---- */

@@ -1993,6 +1993,47 @@ export interface Redaction {
   [extra: string]: unknown;
 }
 
+/** A part of a content. */
+export interface ByteRange {
+  /** Its first byte. */
+  offset: number;
+  /** Its number of bytes; at least 1. */
+  length: number;
+}
+
+/** What becomes of outputs that are too long to be shown, and the limits at which that begins. */
+export interface OutputPolicy {
+  /** How an evidence pack has an output: copy, with its bytes. */
+  evidence: "copy" | "reference" | "summary";
+  /** Whether bytes that are no text are ever inside a fact. */
+  inlinesBinary: boolean;
+  /** A longer result of a tool, answer of a model or stream of a process is stored with output.spilled, and a model gets the two ends of a longer result. */
+  toolResultBytes: number;
+  /** The same in tokens; absent: a result is limited by bytes alone. */
+  toolResultTokens?: number;
+  /** Which part of a longer result a model gets. */
+  toolResultKeeps: "head" | "tail" | "middle" | "head_tail" | "tokens";
+  /** A longer answer of a hook is cut, its hook fails, and output.truncated has both sizes. */
+  hookOutputBytes: number;
+  /** Which part of it is stored. */
+  hookKeeps: "head" | "tail" | "middle" | "head_tail" | "tokens";
+  /** Most bytes of one stream of a process that are stored. */
+  streamBytes: number;
+  /** Of these, how many are the end of a longer stream. */
+  streamTailBytes: number;
+  /** Which parts of a longer stream are stored. */
+  streamKeeps: "head" | "tail" | "middle" | "head_tail" | "tokens";
+  /** Most bytes of an output that a fact shows. */
+  previewBytes: number;
+  /** Most bytes of a fact; content goes by ref. */
+  eventBytes: number;
+  /** After which a large output of a tool or process of this session is removed; 0: with its session. */
+  lifetimeSeconds: number;
+  /** Most outputs of a session that have a lifetime at once; further ones are kept as long as the session. */
+  lifetimeOutputs: number;
+  [extra: string]: unknown;
+}
+
 /** Where a tool comes from. */
 export interface ToolMetadata {
   /** Its source. */
@@ -2608,6 +2649,8 @@ export interface SessionPolicy {
   budget?: SessionBudget;
   /** Model of its turns that name none. */
   model?: string;
+  /** Seconds that large outputs of tools and processes are kept from now on, instead of retention.outputs_s; 0: as long as the session. */
+  outputSeconds?: number;
   [extra: string]: unknown;
 }
 

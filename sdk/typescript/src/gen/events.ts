@@ -760,9 +760,9 @@ export interface ToolResultPayload {
   outputRef: string | null;
   /** Where its structured form is stored. */
   structuredContentRef?: string;
-  /** Text for people. */
+  /** Text for people, of a result that also has a structured form. */
   displayPreview?: string;
-  /** Where the unmasked and uncut form is stored. */
+  /** Where the uncut form is stored, of a result that also has a structured one. */
   rawOutputRef?: string;
   /** Refs of images. */
   images?: string[];
@@ -1441,6 +1441,8 @@ export interface OutputSpilledPayload {
   expiresAt?: string;
   /** The limit that it passed. */
   thresholdBytes: number;
+  /** Where its further parts are stored, when it is not stored in one piece. */
+  furtherRefs?: string[];
   [extra: string]: unknown;
 }
 
@@ -1461,6 +1463,14 @@ export interface OutputTruncatedPayload {
 export interface OutputRedactedPayload {
   /** kind, ruleRefs and count of the redactions. */
   redaction: Redaction;
+  /** Of content that was stored before: what its ref stands for from now on; its own bytes are removed. */
+  replacementRef?: string;
+  /** True when nothing of it is left to read. */
+  whole?: boolean;
+  /** Who requested it. */
+  requestedBy?: Asker;
+  /** Why. */
+  reason?: string;
   [extra: string]: unknown;
 }
 

@@ -38,6 +38,7 @@ static void finish(struct ar_verify *w)
 	ar_store_op_fini(&w->index.op);
 	ar_store_op_fini(&w->tasks.op);
 	ar_store_op_fini(&w->actions.op);
+	ar_free(w->absent);
 	v->work = NULL;
 	ar_free(w);
 	v->done(v);
@@ -104,6 +105,7 @@ static void read_page(struct ar_verify *w)
 static void page_broken(struct ar_verify *w, const char *why)
 {
 	if (w->stage != AR_VERIFY_TAIL) {
+		ar_verify_absent(w);
 		ar_verify_log_broken(w, why);
 		conclude(w);
 		return;
@@ -244,6 +246,7 @@ static void begin_tail(struct ar_verify *w)
 static void log_folded(struct ar_verify *w)
 {
 	w->v->facts = w->whole.state.head;
+	ar_verify_absent(w);
 	if (w->whole.state.head == 0 && !w->index.has_row && !w->index.has_snapshot) {
 		fail(w, AR_ERR_SESSION_NOT_FOUND, "there is no such session");
 		return;

@@ -2,6 +2,7 @@
  * the log gives. Reads nothing and changes no session. Owner: the loop thread. */
 #include "identity.h"
 #include "index_rows.h"
+#include "mem.h"
 #include "verify/verify_priv.h"
 
 #include <stdio.h>
@@ -43,15 +44,22 @@ void ar_verify_log_broken(struct ar_verify *w, const char *why)
 
 /* ---- contents ---- */
 
-static const char *content_fault(const struct ar_hash *wanted, struct ar_str bytes)
+static void find_content(struct ar_verify *w, const struct ar_fold_ref *ref, const char *fault)
 {
-	struct ar_hash h;
+	ar_verify_find(w, &(struct ar_verify_finding){
+				  .what = "content",
+				  .sequence = ref->sequence,
+				  .id = ar_ref_make(&w->v->arena, w->whole.state.session_key, &ref->hash),
+				  .message = ar_str_from(fault) });
+}
 
-	if (ar_str_absent(bytes))
-		return "the content is not stored, or cannot be unpacked";
-	h = ar_hash_of(bytes);
-	return memcmp(&h, wanted, sizeof(h)) == 0 ? NULL
-						  : "the stored bytes are not those that the ref names";
+static void note_absent(struct ar_verify *w, const struct ar_fold_ref *ref)
+{
+	if (w->absent_count == w->absent_room) {
+		w->absent_room = w->absent_room ? w->absent_room * 2 : 16;
+		w->absent = ar_grow(w->absent, w->absent_room, sizeof(*w->absent));
+	}
+	w->absent[w->absent_count++] = *ref;
 }
 
 void ar_verify_contents(struct ar_verify *w)
@@ -59,16 +67,26 @@ void ar_verify_contents(struct ar_verify *w)
 	const struct ar_fold_ref *refs = w->whole.refs + w->refs_seen;
 
 	for (size_t i = 0; i < w->blobs.count; i++) {
-		const char *fault = content_fault(&refs[i].hash, w->blobs.bytes[i]);
+		struct ar_hash h;
 
-		if (fault)
-			ar_verify_find(w, &(struct ar_verify_finding){
-						  .what = "content",
-						  .sequence = refs[i].sequence,
-						  .id = ar_ref_make(&w->v->arena, w->whole.state.session_key,
-								    &refs[i].hash),
-						  .message = ar_str_from(fault) });
+		if (ar_str_absent(w->blobs.bytes[i])) {
+			note_absent(w, &refs[i]);
+			continue;
+		}
+		h = ar_hash_of(w->blobs.bytes[i]);
+		if (memcmp(&h, &refs[i].hash, sizeof(h)) != 0)
+			find_content(w, &refs[i], "the stored bytes are not those that the ref names");
 	}
+}
+
+void ar_verify_absent(struct ar_verify *w)
+{
+	ar_fold_sort_removed(&w->whole);
+	for (size_t i = 0; i < w->absent_count; i++) {
+		if (!ar_fold_is_removed(&w->whole, &w->absent[i].hash))
+			find_content(w, &w->absent[i], "the content is not stored, or cannot be unpacked");
+	}
+	w->absent_count = 0;
 }
 
 /* ---- session row ---- */

@@ -7,6 +7,7 @@
 #include "index_rows.h"
 #include "mem.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define RENEW_EVERY 2000 /* facts before the state's memory is renewed */
@@ -26,6 +27,7 @@ void ar_fold_fini(struct ar_fold *f)
 		ar_free(f->digests[i].at);
 	ar_free(f->names);
 	ar_free(f->refs);
+	ar_free(f->removed);
 	ar_arena_fini(&f->arena);
 	ar_arena_fini(&f->kept_arena);
 	ar_buf_fini(&f->scratch);
@@ -228,6 +230,43 @@ static void note_refs(struct ar_fold *f, const struct ar_event *e)
 	}
 }
 
+/* It may be stored again later: then it is looked for, and found. */
+static void note_removed(struct ar_fold *f, const struct ar_event *e)
+{
+	struct ar_str session_key;
+	struct ar_hash hash;
+
+	if (e->type != AR_EV_OUTPUT_EXPIRED && e->type != AR_EV_OUTPUT_REDACTED)
+		return;
+	if (e->type == AR_EV_OUTPUT_REDACTED &&
+	    ar_str_absent(((const struct ar_ev_output_redacted *)e->payload)->replacement_ref))
+		return;
+	if (!ar_ref_parse(e->ids[AR_SCOPE_OUTPUT], &session_key, &hash))
+		return;
+	if (f->removed_count == f->removed_room) {
+		f->removed_room = f->removed_room ? f->removed_room * 2 : 64;
+		f->removed = ar_grow(f->removed, f->removed_room, sizeof(*f->removed));
+	}
+	f->removed[f->removed_count++] = hash;
+}
+
+static int hash_order(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct ar_hash));
+}
+
+void ar_fold_sort_removed(struct ar_fold *f)
+{
+	if (f->removed_count > 0)
+		qsort(f->removed, f->removed_count, sizeof(*f->removed), hash_order);
+}
+
+bool ar_fold_is_removed(const struct ar_fold *f, const struct ar_hash *hash)
+{
+	return f->removed_count > 0 &&
+	       bsearch(hash, f->removed, f->removed_count, sizeof(*f->removed), hash_order);
+}
+
 void ar_fold_forget_refs(struct ar_fold *f)
 {
 	f->ref_count = 0;
@@ -300,8 +339,10 @@ static enum ar_status fold_row(struct ar_fold *f, const struct ar_store_row *row
 			       (unsigned long long)row->last_seq, (unsigned long long)f->state.head);
 	if (f->is_bare)
 		return AR_OK;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		note_refs(f, &events[i]);
+		note_removed(f, &events[i]);
+	}
 	note_rows(f, events, n);
 	return AR_OK;
 }

@@ -51,6 +51,8 @@ struct ar_fold {
 	size_t name_count, name_room;
 	struct ar_fold_ref *refs; /* named since the last ar_fold_forget_refs(), each once */
 	size_t ref_count, ref_room;
+	struct ar_hash *removed; /* contents that facts say were removed */
+	size_t removed_count, removed_room;
 	struct ar_fold_kept *kept; /* which rows to keep: kind and number are the caller's */
 	size_t kept_count;
 	struct ar_arena arena; /* of one row */
@@ -79,5 +81,9 @@ uint64_t ar_fold_task_digest(struct ar_fold *f, const struct ar_store_task_row *
 uint64_t ar_fold_action_digest(struct ar_fold *f, const struct ar_store_action_row *row);
 
 void ar_fold_forget_refs(struct ar_fold *f);
+
+/* Whether a fact says that this content was removed; after they were sorted. */
+void ar_fold_sort_removed(struct ar_fold *f);
+bool ar_fold_is_removed(const struct ar_fold *f, const struct ar_hash *hash);
 
 #endif

@@ -32,6 +32,8 @@ struct ar_verify {
 	struct ar_store_blobs_get blobs;
 	struct ar_hash hashes[AR_VERIFY_BLOBS];
 	size_t refs_seen; /* of whole.refs */
+	struct ar_fold_ref *absent; /* contents that are not stored; a later fact may say why */
+	size_t absent_count, absent_room;
 	struct ar_store_index index;
 	struct ar_store_tasks tasks;
 	struct ar_store_actions actions;
@@ -51,7 +53,8 @@ void ar_verify_find(struct ar_verify *w, const struct ar_verify_finding *f);
 
 /* verify_compare.c. Each lists what differs. */
 void ar_verify_log_broken(struct ar_verify *w, const char *why); /* at fact whole.state.head + 1 */
-void ar_verify_contents(struct ar_verify *w); /* of w->blobs */
+void ar_verify_contents(struct ar_verify *w); /* of w->blobs; what is absent is only noted */
+void ar_verify_absent(struct ar_verify *w); /* those that no fact says were removed */
 void ar_verify_index(
 	struct ar_verify *w); /* w->index against the whole fold: session row, lost end of the log */
 void ar_verify_snapshot_broken(struct ar_verify *w, const char *why);

@@ -1,6 +1,7 @@
 /* evidence.changed: the newest are kept. */
 #include "apply.h"
 #include "evidence/evidence.h"
+#include "output/outputs.h"
 
 _Static_assert((int)AR_EVIDENCE_CHANGED_KIND_VERIFICATION == (int)AR_EVIDENCE_RECORD_KIND_VERIFICATION,
 	       "a record has the words of its fact");
@@ -21,6 +22,8 @@ enum ar_status ar_apply_evidence_changed(struct ar_session *s, const struct ar_e
 	/* Without a source it is a fact of a version that kept no list: its snapshots have none either. */
 	if (ar_str_absent(p->source))
 		return AR_OK;
+	if (ar_str_is(p->source, AR_EVIDENCE_RUNTIME))
+		ar_apply_outputs_kept(s); /* what was exported names them */
 	ar_apply_count(&s->counters.evidence.v, e->ids[AR_SCOPE_EVIDENCE]);
 	s->counters.evidence.set = true;
 	kept = ar_arena_alloc(&s->arena, sizeof(*kept));

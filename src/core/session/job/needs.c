@@ -167,6 +167,10 @@ static void for_command(const struct ar_session *s, const struct ar_input_comman
 	case AR_CMD_REPORT_JOB_ITEM:
 		for_reported(s, ((const struct ar_cmd_report_job_item_in *)c->args)->job_item_id, row, a, n);
 		return;
+	case AR_CMD_REDACT_OUTPUT:
+		make_room(n, a, 0);
+		add(n, ((const struct ar_cmd_redact_output_in *)c->args)->output_ref);
+		return;
 	default:
 		return;
 	}

@@ -145,6 +145,7 @@ static void keep_rest(const struct ar_session *s, struct ar_shape_session_policy
 		return;
 	policy->budget = s->preset->budget;
 	policy->model = s->preset->model;
+	policy->output_seconds = s->preset->output_seconds;
 }
 
 /* A policy replaces all, rules alone leave the rest as it is. */
@@ -162,9 +163,10 @@ static enum ar_status read_policy(struct ar_decision *d, const struct ar_cmd_set
 	    ar_struct_decode_strict(&ar_shape_session_policy_desc, v, d->arena, ret, &extra, &why) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_POLICY, "%.200s", why.msg);
 	if (!ar_str_absent(extra))
-		return ar_refuse(err, AR_ERR_INVALID_POLICY,
-				 "a session's policy has mode, rules, budget and model, not '%.*s'",
-				 AR_STR_ARG(ar_str_utf8_prefix(ar_extra_name(extra), 32)));
+		return ar_refuse(
+			err, AR_ERR_INVALID_POLICY,
+			"a session's policy has mode, rules, budget, model and outputSeconds, not '%.*s'",
+			AR_STR_ARG(ar_str_utf8_prefix(ar_extra_name(extra), 32)));
 	if (!is_whole)
 		keep_rest(d->session, ret);
 	else if ((!ar_str_absent(ret->mode) &&
@@ -181,10 +183,12 @@ static const struct ar_shape_session_policy *preset_of(struct ar_session *s,
 {
 	struct ar_shape_session_policy *preset;
 
-	if (!policy->budget && ar_str_absent(policy->model))
+	if (!policy->budget && ar_str_absent(policy->model) && !policy->output_seconds.set)
 		return NULL;
 	preset = ar_arena_alloc(&s->arena, sizeof(*preset));
-	*preset = (struct ar_shape_session_policy){ .budget = policy->budget, .model = policy->model };
+	*preset = (struct ar_shape_session_policy){ .budget = policy->budget,
+						    .model = policy->model,
+						    .output_seconds = policy->output_seconds };
 	return preset;
 }
 

@@ -42,6 +42,20 @@ static uint64_t kept_of(const struct ar_process_over *o, int stream)
 	return kept;
 }
 
+/* What is kept of the stream of `first` behind it. */
+static struct ar_texts further_refs(struct ar_decision *d, const struct ar_process_over *o,
+				    const struct stored *s, size_t first)
+{
+	struct ar_str *refs = ar_arena_alloc(d->arena, (o->kept_count + 1) * sizeof(*refs));
+	size_t n = 0;
+
+	for (size_t i = first + 1; i < o->kept_count; i++) {
+		if (o->kept[i].stream == o->kept[first].stream)
+			refs[n++] = s->refs.at[i];
+	}
+	return n ? (struct ar_texts){ refs, n } : (struct ar_texts){ 0 };
+}
+
 /* Of each stream that is too long to be shown, where it begins. */
 static void say_spilled(struct ar_decision *d, const struct ar_ids *ids, const struct ar_process_over *o,
 			const struct stored *s)
@@ -61,7 +75,8 @@ static void say_spilled(struct ar_decision *d, const struct ar_ids *ids, const s
 						      .size = (int64_t)o->written[stream],
 						      .is_cut = kept_of(o, stream) < o->written[stream],
 						      .is_binary = o->is_binary,
-						      .masked = &o->masked });
+						      .masked = &o->masked,
+						      .further = further_refs(d, o, s, i) });
 	}
 }
 

@@ -1,5 +1,6 @@
 /* A time of a schedule has come, or somebody wants a run now: which times passed, which of them get a run,
  * and what the others are called. Pure. */
+#include "output/outputs.h"
 #include "schedule/schedule.h"
 
 #include <string.h>
@@ -29,7 +30,9 @@ ar_usec ar_session_due(const struct ar_session *s)
 {
 	const struct ar_shape_schedule_record *record = s->own_schedule;
 
-	if (!record || !record->next_at)
+	if (!record)
+		return ar_outputs_due(s);
+	if (!record->next_at)
 		return 0;
 	return record->next_at + ar_schedule_jitter(s, record->next_at);
 }
@@ -203,6 +206,10 @@ enum ar_status ar_decide_schedule_due(struct ar_decision *d, struct ar_error *er
 
 	if (!due || due > d->input->now)
 		return AR_OK;
+	if (!record) {
+		ar_outputs_expire(d);
+		return AR_OK;
+	}
 	if (ar_schedule_clock(d, record->spec, record->zone, record->anchor_at, &clock, &why) == AR_OK)
 		run_passed(d, &clock);
 	else

@@ -2,12 +2,13 @@
  * model gets its beginning and its end when it is longer than policy allows. Pure. */
 #include "artifact/artifact.h"
 #include "hook/hooks.h"
+#include "output/outputs.h"
 #include "action/action.h"
 #include "process/record.h"
 #include "tool/calls.h"
 #include "identity.h"
 
-#define PREVIEW_MAX 1024
+#define PREVIEW_MAX AR_OUTPUT_PREVIEW_MAX
 
 struct ar_ids ar_ids_call(struct ar_decision *d, const struct ar_turn *turn, const struct ar_invocation *call)
 {
@@ -44,9 +45,19 @@ struct answer {
 	int64_t bytes; /* that the model reads */
 };
 
-static struct answer answer_of(struct ar_decision *d, const struct ar_ids *ids, struct ar_str text,
-			       const struct ar_masked *masked)
+/* In what the tool brought; what a client brought was masked with its command. */
+static const struct ar_masked *masked_of(const struct ar_decision *d)
 {
+	static const struct ar_masked nothing;
+
+	return d->input->kind == AR_IN_TOOL_DONE ? &d->input->tool_done.masked : &nothing;
+}
+
+/* `is_json`: of a result that is nothing but its structured form. */
+static struct answer answer_of(struct ar_decision *d, const struct ar_ids *ids, struct ar_str text,
+			       bool is_json)
+{
+	const struct ar_masked *masked = masked_of(d);
 	struct answer a = { .whole = ar_decide_content(d, text), .bytes = (int64_t)text.len };
 	struct ar_ids owner = *ids;
 	struct ar_str shorter;
@@ -62,6 +73,7 @@ static struct answer answer_of(struct ar_decision *d, const struct ar_ids *ids, 
 					      .ref = a.whole,
 					      .beginning = text,
 					      .size = (int64_t)text.len,
+					      .is_json = is_json,
 					      .masked = masked });
 	owner.at[AR_SCOPE_OUTPUT] = a.whole;
 	ar_decide_emit(d, AR_EV_OUTPUT_TRUNCATED, &owner,
@@ -113,47 +125,41 @@ static struct ar_texts image_refs(struct ar_decision *d, const struct ar_tool_re
 	return (struct ar_texts){ refs, result->image_count };
 }
 
-/* In what the tool brought; what a client brought was masked with its command. */
-static const struct ar_masked *masked_of(const struct ar_decision *d)
-{
-	static const struct ar_masked nothing;
-
-	return d->input->kind == AR_IN_TOOL_DONE ? &d->input->tool_done.masked : &nothing;
-}
-
 void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 			const struct ar_tool_result *result, int64_t duration_ms)
 {
 	struct ar_ids ids = ar_ids_call(d, turn, call);
 	const struct ar_masked *masked = masked_of(d);
 	struct ar_str text = !ar_str_empty(result->text) ? result->text : result->structured;
-	struct answer a = answer_of(d, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text, masked);
+	bool is_split = !ar_str_absent(result->structured);
+	struct answer a = answer_of(d, &ids, ar_str_empty(text) ? AR_STR("(no output)") : text,
+				    is_split && ar_str_eq(text, result->structured));
 	const struct ar_changed_files files = { .at = result->artifacts,
 						.count = result->artifact_count,
 						.total = result->artifact_count };
 	struct ar_texts artifacts = ar_decide_artifacts(d, &ids, &files);
 
-	ar_decide_emit(d, AR_EV_TOOL_RESULT, &ids,
-		       &(struct ar_ev_tool_result){
-			       .status = AR_TOOL_RESULT_STATUS_OK,
-			       .sandbox_ref = sandbox_of(d, call),
-			       .preview = ar_str_empty(text) ? AR_STR("")
-							     : ar_str_utf8_prefix(text, PREVIEW_MAX),
-			       .output_ref = a.whole,
-			       .structured_content_ref = ar_str_absent(result->structured)
-								 ? AR_STR_NONE
-								 : ar_decide_content(d, result->structured),
-			       .images = image_refs(d, result),
-			       .artifact_refs = artifacts,
-			       .hook_run_refs = ar_hook_refs(d, turn, call),
-			       .permission_ref = call->permission,
-			       .changes_ref = ar_str_absent(result->changes)
-						      ? AR_STR_NONE
-						      : ar_decide_content(d, result->changes),
-			       .duration_ms = AR_OPT_INT(duration_ms),
-			       .answer_ref = ar_str_eq(a.read, a.whole) ? AR_STR_NONE : a.read,
-			       .answer_bytes = AR_OPT_INT(a.bytes),
-			       .tool_name = ar_str_utf8_prefix(call->name, 128) });
+	ar_decide_emit(
+		d, AR_EV_TOOL_RESULT, &ids,
+		&(struct ar_ev_tool_result){
+			.status = AR_TOOL_RESULT_STATUS_OK,
+			.sandbox_ref = sandbox_of(d, call),
+			.preview = ar_str_empty(text) ? AR_STR("") : ar_str_utf8_prefix(text, PREVIEW_MAX),
+			.output_ref = a.whole,
+			.structured_content_ref =
+				is_split ? ar_decide_content(d, result->structured) : AR_STR_NONE,
+			.display_preview = is_split ? ar_str_utf8_prefix(text, PREVIEW_MAX) : AR_STR_NONE,
+			.raw_output_ref = is_split ? a.whole : AR_STR_NONE,
+			.images = image_refs(d, result),
+			.artifact_refs = artifacts,
+			.hook_run_refs = ar_hook_refs(d, turn, call),
+			.permission_ref = call->permission,
+			.changes_ref = ar_str_absent(result->changes) ? AR_STR_NONE
+								      : ar_decide_content(d, result->changes),
+			.duration_ms = AR_OPT_INT(duration_ms),
+			.answer_ref = ar_str_eq(a.read, a.whole) ? AR_STR_NONE : a.read,
+			.answer_bytes = AR_OPT_INT(a.bytes),
+			.tool_name = ar_str_utf8_prefix(call->name, 128) });
 	ar_decide_masked(d, &ids, a.whole, masked);
 }
 
@@ -170,7 +176,7 @@ void ar_decide_fail_call(struct ar_decision *d, struct ar_turn *turn, struct ar_
 {
 	struct ar_ids ids = ar_ids_call(d, turn, call);
 	const struct ar_masked *masked = masked_of(d);
-	struct answer a = answer_of(d, &ids, failure_text(d, why), masked);
+	struct answer a = answer_of(d, &ids, failure_text(d, why), false);
 
 	ar_decide_cancel_questions(d, turn, call->id);
 	ar_decide_end_process_of(d, call, AR_STR("its tool call ended"));
