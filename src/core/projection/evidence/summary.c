@@ -68,6 +68,18 @@ static void write_outcomes(struct ar_jw *w, const struct ar_shape_evidence_recor
 	}
 }
 
+/* What an export lacks, as it said itself. */
+static void write_gaps(struct ar_jw *w, const struct ar_shape_evidence_record *r)
+{
+	for (size_t i = 0; i < r->known_gaps.count; i++) {
+		ar_jw_open(w);
+		ar_jw_mstr(w, "part", r->known_gaps.at[i].part);
+		ar_jw_mstr(w, "reason", r->known_gaps.at[i].reason);
+		ar_jw_mstr(w, "evidenceId", r->evidence_id);
+		ar_jw_close(w);
+	}
+}
+
 static void write_traces(struct ar_jw *w, const struct ar_shape_evidence_record *r)
 {
 	for (size_t i = 0; i < r->trace_ids.count; i++)
@@ -86,6 +98,8 @@ void ar_projection_evidence(const struct ar_session *s, const struct ar_thread *
 	write_those(s, t->id, NULL, write_traces, w);
 	ar_jw_key(w, "verificationOutcomes");
 	write_those(s, t->id, NULL, write_outcomes, w);
+	ar_jw_key(w, "knownGaps");
+	write_those(s, t->id, NULL, write_gaps, w);
 	ar_jw_key(w, "replayRefs");
 	write_those(s, t->id, is_replay, write_ref, w);
 	ar_jw_key(w, "reviewRefs");
