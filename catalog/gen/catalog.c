@@ -348,6 +348,8 @@ static const char *const ar_record_evidence_kind_names[] = { NULL, "pack", "repl
 const struct ar_enum_desc ar_record_evidence_kind_desc = { "record_evidence_kind", ar_record_evidence_kind_names, 7 };
 static const char *const ar_report_delivery_state_names[] = { NULL, "delivered", "failed" };
 const struct ar_enum_desc ar_report_delivery_state_desc = { "report_delivery_state", ar_report_delivery_state_names, 3 };
+static const char *const ar_get_usage_by_names[] = { NULL, "hour", "model", "workspace", "session", "tenant" };
+const struct ar_enum_desc ar_get_usage_by_desc = { "get_usage_by", ar_get_usage_by_names, 6 };
 
 static const struct ar_field_desc ar_shape_session_changes_fields[] = {
 	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_session_changes, title), NULL, { 0, false },
@@ -2692,6 +2694,28 @@ static const struct ar_field_desc ar_shape_byte_range_fields[] = {
 	  "Its number of bytes; at least 1.", NULL },
 };
 const struct ar_struct_desc ar_shape_byte_range_desc = { ar_shape_byte_range_fields, 2, sizeof(struct ar_shape_byte_range), NULL, 0, true, 0, 0 };
+
+static const struct ar_field_desc ar_shape_usage_row_fields[] = {
+	{ "key", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_usage_row, key), NULL, { 0, false },
+	  "Hour (its begin), model, workspace, session or tenant; empty: none was named.", NULL },
+	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_usage_row, title), NULL, { 0, false },
+	  "Name to show of a session.", NULL },
+	{ "requests", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_usage_row, requests), NULL, { 0, false },
+	  "Calls of models that were counted.", NULL },
+	{ "tokens", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_usage_row, tokens), NULL, { 0, false },
+	  "Tokens sent and received.", NULL },
+	{ "inputTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_usage_row, input_tokens), NULL, { 0, false },
+	  "Tokens sent, cached ones among them; not of a session.", NULL },
+	{ "outputTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_usage_row, output_tokens), NULL, { 0, false },
+	  "Tokens received; not of a session.", NULL },
+	{ "cachedTokens", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_usage_row, cached_tokens), NULL, { 0, false },
+	  "Tokens sent that were cached; not of a session.", NULL },
+	{ "cost", AR_F_NUM, false, false, false, 0, 0, offsetof(struct ar_shape_usage_row, cost), NULL, { 0, false },
+	  "What they cost; absent: no price is known.", NULL },
+	{ "currency", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_usage_row, currency), NULL, { 0, false },
+	  "Currency of the cost.", NULL },
+};
+const struct ar_struct_desc ar_shape_usage_row_desc = { ar_shape_usage_row_fields, 9, sizeof(struct ar_shape_usage_row), NULL, 0, true, offsetof(struct ar_shape_usage_row, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_context_selection_fields[] = {
 	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_context_selection, turn_id), NULL, { 0, false },
@@ -7919,6 +7943,38 @@ static const struct ar_field_desc ar_cmd_redact_output_out_fields[] = {
 	  "Sequence of the newest fact of the session.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_get_usage_in_fields[] = {
+	{ "by", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_get_usage_in, by), &ar_get_usage_by_desc, { 0, false },
+	  "What the rows are of: hour without it.", NULL },
+	{ "since", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_cmd_get_usage_in, since), NULL, { 0, false },
+	  "Begin of the span, back to the full hour; the default is a day before its end. By session: those that changed since then, with all that each used.", NULL },
+	{ "until", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_cmd_get_usage_in, until), NULL, { 0, false },
+	  "End of the span, on to the full hour; the default is now. By model, workspace and tenant a span has at most 31 days.", NULL },
+	{ "workspaceId", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_get_usage_in, workspace_id), NULL, { 0, false },
+	  "Only of this workspace; not by session or tenant.", NULL },
+	{ "model", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_get_usage_in, model), NULL, { 0, false },
+	  "Only of this model; not by session or tenant.", NULL },
+	{ "tenant", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_get_usage_in, tenant), NULL, { 0, false },
+	  "Of this tenant instead of the own one; the operator's to name. Without it, by tenant, the operator gets all of them.", NULL },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_get_usage_in, cursor), NULL, { 0, false },
+	  "nextCursor of the previous page.", NULL },
+	{ "limit", AR_F_INT, false, false, false, 0, 1000, offsetof(struct ar_cmd_get_usage_in, limit), NULL, { 0, false },
+	  "Most rows to return: 100 without it.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_get_usage_out_fields[] = {
+	{ "by", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_get_usage_out, by), &ar_get_usage_by_desc, { 0, false },
+	  "What the rows are of.", NULL },
+	{ "since", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_cmd_get_usage_out, since), NULL, { 0, false },
+	  "Begin of the span.", NULL },
+	{ "until", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_cmd_get_usage_out, until), NULL, { 0, false },
+	  "End of the span.", NULL },
+	{ "rows", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_get_usage_out, rows), NULL, { 0, false },
+	  "One for each key and currency, in the order of the keys; sessions newest first. Calls whose price is not known have a row of their own.", &ar_shape_usage_row_desc },
+	{ "nextCursor", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_get_usage_out, next_cursor), NULL, { 0, false },
+	  "Cursor of the next page; absent at the end. A page of sessions with a cursor may have fewer rows than limit: those that used nothing are left out.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -9697,6 +9753,14 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { "idempotencyKey", offsetof(struct ar_cmd_redact_output_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_REF_NOT_FOUND, AR_ERR_EXPIRED, AR_ERR_REDACTED, AR_ERR_CONFLICT, AR_ERR_INVALID_INPUT }, 6,
 	  (const uint16_t[]){ AR_EV_OUTPUT_REDACTED }, 1, 200, NULL, "extension (content that should not have been stored can be removed later, and refs stay)" },
+	[AR_CMD_GET_USAGE] = { AR_CMD_GET_USAGE, "get_usage",
+	  "Read what model calls used: requests, tokens and cost by hour, model, workspace, session or tenant.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_get_usage_in_fields, 8, sizeof(struct ar_cmd_get_usage_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_get_usage_out_fields, 5, sizeof(struct ar_cmd_get_usage_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_INVALID_CURSOR, AR_ERR_INVALID_INPUT }, 2,
+	  NULL, 0, 200, "/v1/usage", "extension (a console and a terminal show what was used over all sessions; a read model is of one)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {

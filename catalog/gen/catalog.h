@@ -325,6 +325,7 @@ enum ar_command {
 	AR_CMD_COUNT_EVENTS = 111,
 	AR_CMD_REPORT_DELIVERY = 112,
 	AR_CMD_REDACT_OUTPUT = 113,
+	AR_CMD_GET_USAGE = 114,
 	AR_CMD_COUNT,
 };
 
@@ -1852,6 +1853,14 @@ enum ar_record_evidence_kind {
 enum ar_report_delivery_state {
 	AR_REPORT_DELIVERY_STATE_DELIVERED = 1,
 	AR_REPORT_DELIVERY_STATE_FAILED = 2,
+};
+
+enum ar_get_usage_by {
+	AR_GET_USAGE_BY_HOUR = 1,
+	AR_GET_USAGE_BY_MODEL = 2,
+	AR_GET_USAGE_BY_WORKSPACE = 3,
+	AR_GET_USAGE_BY_SESSION = 4,
+	AR_GET_USAGE_BY_TENANT = 5,
 };
 
 enum ar_field_kind {
@@ -4139,6 +4148,24 @@ struct ar_shape_byte_range { /* byte_range */
 
 struct ar_shape_byte_range_list {
 	const struct ar_shape_byte_range *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_usage_row { /* usage_row */
+	struct ar_str key; /* string */
+	struct ar_str title; /* string? */
+	int64_t requests; /* int */
+	int64_t tokens; /* int */
+	struct ar_opt_int input_tokens; /* int? */
+	struct ar_opt_int output_tokens; /* int? */
+	struct ar_opt_int cached_tokens; /* int? */
+	struct ar_opt_num cost; /* num? */
+	struct ar_str currency; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_usage_row_list {
+	const struct ar_shape_usage_row *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -7399,6 +7426,25 @@ struct ar_cmd_redact_output_out { /* redact_output, result */
 	int64_t sequence; /* int */
 };
 
+struct ar_cmd_get_usage_in { /* get_usage, input */
+	int by; /* enum? */
+	ar_usec since; /* time? */
+	ar_usec until; /* time? */
+	struct ar_str workspace_id; /* string? */
+	struct ar_str model; /* string? */
+	struct ar_str tenant; /* string? */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int limit; /* int? */
+};
+
+struct ar_cmd_get_usage_out { /* get_usage, result */
+	int by; /* enum */
+	ar_usec since; /* time */
+	ar_usec until; /* time */
+	struct ar_shape_usage_row_list rows; /* array */
+	struct ar_str next_cursor; /* string? */
+};
+
 extern const struct ar_enum_desc ar_thread_status_desc;
 extern const struct ar_enum_desc ar_compaction_trigger_desc;
 extern const struct ar_enum_desc ar_item_kind_desc;
@@ -7571,6 +7617,7 @@ extern const struct ar_enum_desc ar_report_job_status_desc;
 extern const struct ar_enum_desc ar_update_session_result_desc;
 extern const struct ar_enum_desc ar_record_evidence_kind_desc;
 extern const struct ar_enum_desc ar_report_delivery_state_desc;
+extern const struct ar_enum_desc ar_get_usage_by_desc;
 extern const struct ar_struct_desc ar_shape_session_changes_desc;
 extern const struct ar_struct_desc ar_shape_offered_tool_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;
@@ -7709,6 +7756,7 @@ extern const struct ar_struct_desc ar_shape_reported_signal_desc;
 extern const struct ar_struct_desc ar_shape_evidence_record_desc;
 extern const struct ar_struct_desc ar_shape_event_bucket_desc;
 extern const struct ar_struct_desc ar_shape_byte_range_desc;
+extern const struct ar_struct_desc ar_shape_usage_row_desc;
 extern const struct ar_struct_desc ar_shape_context_selection_desc;
 extern const struct ar_struct_desc ar_shape_prompt_augmentation_desc;
 extern const struct ar_struct_desc ar_shape_input_routing_desc;

@@ -360,6 +360,9 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "retention.outputs_s", AR_CONFIG_INT, AR_CONFIG_UNIT_S, "0", "AGENTD_RETENTION_OUTPUTS_S", false, false, false, 0, 3153600000, NULL, false, false,
 	  offsetof(struct ar_config, retention.outputs_s),
 	  "Seconds after which a large output of a tool or process is removed; 0 keeps it as long as its session. outputSeconds of a session's policy has precedence." },
+	{ "retention.usage_days", AR_CONFIG_INT, AR_CONFIG_UNIT_DAYS, "400", "AGENTD_RETENTION_USAGE_DAYS", false, false, false, 0, 36500, NULL, false, false,
+	  offsetof(struct ar_config, retention.usage_days),
+	  "Days to keep what model calls used by hour, model and workspace (get_usage), also of sessions that were removed; 0 keeps all." },
 	{ "retention.audit_days", AR_CONFIG_INT, AR_CONFIG_UNIT_DAYS, "365", "AGENTD_RETENTION_AUDIT_DAYS", false, false, false, 0, 36500, NULL, false, false,
 	  offsetof(struct ar_config, retention.audit_days),
 	  "Days to keep entries of the audit trail; 0 keeps all." },
@@ -598,7 +601,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 189;
+const size_t ar_config_key_count = 190;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

@@ -330,6 +330,7 @@ struct ar_config_session {
 struct ar_config_retention {
 	int64_t days;
 	int64_t outputs_s;
+	int64_t usage_days;
 	int64_t audit_days;
 };
 

@@ -402,7 +402,8 @@ static enum ar_status open_core(struct ar_host *r, const struct ar_config *c, st
 		.on_committed = ar_observers_are_there(r) ? ar_observers_committed : NULL,
 		.on_fenced = ar_node_fenced,
 		.arg = r });
-	ar_engine_keep(r->engine, c->retention.days * DAY, c->retention.audit_days * DAY);
+	ar_engine_keep(r->engine, c->retention.days * DAY, c->retention.audit_days * DAY,
+		       c->retention.usage_days * DAY);
 	r->control = ar_control_new(r->engine, r->follow, r->store, r->member ? &r->placement : NULL);
 	ar_engine_send_by(r->engine, ar_control_sender(r->control));
 	r->access.control = r->control;

@@ -49,6 +49,7 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_LIST_JOBS] = ar_query_list_jobs,
 	[AR_CMD_READ_EVENTS] = ar_query_read_events,
 	[AR_CMD_COUNT_EVENTS] = ar_query_count_events,
+	[AR_CMD_GET_USAGE] = ar_query_get_usage,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,

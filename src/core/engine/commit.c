@@ -135,6 +135,17 @@ static void add_item_rows(struct ar_live *l)
 	c->append.item_count = ar_index_items(&l->state, d->events, d->event_count, &c->arena, rows);
 }
 
+static void add_usage_rows(struct ar_live *l)
+{
+	struct ar_commit *c = &l->commit;
+	const struct ar_decision *d = &c->decision;
+	struct ar_store_usage_row *rows = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*rows));
+
+	c->append.usage = rows;
+	c->append.usage_count =
+		ar_index_usage(&l->state, d->events, d->event_count, c->request->input.now, rows);
+}
+
 static void add_contents(struct ar_commit *c)
 {
 	const struct ar_decision *d = &c->decision;
@@ -226,6 +237,7 @@ static void prepare(struct ar_live *l)
 		add_task_rows(l);
 		add_action_rows(l);
 		add_item_rows(l);
+		add_usage_rows(l);
 		add_closed_steps(l);
 		add_removed_contents(c);
 		add_snapshot(l);

@@ -217,8 +217,9 @@ struct ar_engine_load ar_engine_load(const struct ar_engine *e, unsigned partiti
 
 /* Forgets, from now on and in the background, sessions of ours that are not active and were last
  * touched longer than `keep` ago; 0 keeps them for ever, and leaves to the store what else it does from
- * time to time. The same of audit entries older than `keep_audit`. Call once. */
-void ar_engine_keep(struct ar_engine *e, ar_usec keep, ar_usec keep_audit);
+ * time to time. The same of audit entries older than `keep_audit`, and of what was used longer than
+ * `keep_usage` ago. Call once. */
+void ar_engine_keep(struct ar_engine *e, ar_usec keep, ar_usec keep_audit, ar_usec keep_usage);
 
 /* Memory is wanted: idle sessions leave, the oldest half of them or all. They come back from the store
  * when they are needed. Returns how many left. */

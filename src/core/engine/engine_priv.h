@@ -112,7 +112,7 @@ struct ar_session_key {
 
 struct ar_upkeep {
 	struct ar_engine *engine;
-	ar_usec keep, keep_audit; /* 0 = for ever */
+	ar_usec keep, keep_audit, keep_usage; /* 0 = for ever */
 	struct ar_timer timer;
 	struct ar_store_upkeep op;
 	struct ar_partition_set owned;

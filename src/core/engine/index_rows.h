@@ -26,4 +26,8 @@ size_t ar_index_actions(const struct ar_session *s, const struct ar_event *event
 size_t ar_index_items(const struct ar_session *s, const struct ar_event *events, size_t count,
 		      struct ar_arena *a, struct ar_store_item_row *rows);
 
+/* What each cost.recorded of these adds to what was used; `rows` has room for `count`. Returns how many. */
+size_t ar_index_usage(const struct ar_session *s, const struct ar_event *events, size_t count, ar_usec at,
+		      struct ar_store_usage_row *rows);
+
 #endif

@@ -46,6 +46,7 @@ static void step(struct ar_timer *t)
 					  .before = u->keep ? now - u->keep : 0,
 					  .doomed_before = now - GRACE,
 					  .audit_before = u->keep_audit ? now - u->keep_audit : 0,
+					  .usage_before = u->keep_usage ? now - u->keep_usage : 0,
 					  .limit = STEP_SESSIONS,
 					  .partitions = u->owned.bits,
 					  .after = u->has_after ? (struct ar_str){ u->after.session_key,
@@ -69,13 +70,14 @@ static void on_step(struct ar_store_op *op)
 		ar_timer_start(u->engine, &u->timer, is_well && u->op.more ? STEP_PAUSE : ROUND_PAUSE);
 }
 
-void ar_engine_keep(struct ar_engine *e, ar_usec keep, ar_usec keep_audit)
+void ar_engine_keep(struct ar_engine *e, ar_usec keep, ar_usec keep_audit, ar_usec keep_usage)
 {
 	struct ar_upkeep *u = &e->upkeep;
 
 	u->engine = e;
 	u->keep = keep;
 	u->keep_audit = keep_audit;
+	u->keep_usage = keep_usage;
 	u->timer.fire = step;
 	ar_timer_start(e, &u->timer, STEP_PAUSE);
 }

@@ -154,8 +154,10 @@ static void write_spent(const struct ar_session *s, struct ar_jw *w)
 {
 	struct ar_arena a = { 0 };
 
-	if (s->spent.requests > 0)
+	if (s->spent.requests > 0) {
+		ar_jw_mint(w, "requests", s->spent.requests);
 		ar_jw_mint(w, "tokens", s->spent.input_tokens + s->spent.output_tokens);
+	}
 	if (s->spent.cost > 0) {
 		ar_jw_mraw(w, "cost", ar_money_text(&a, s->spent.cost));
 		ar_jw_mstr(w, "currency", s->currency);

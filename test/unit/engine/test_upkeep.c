@@ -111,7 +111,7 @@ static void test_old_sessions_leave_store_and_memory(void **state)
 	put(&w, session_key_of(2), w.clock.now - 29 * DAY);
 	remember(&w, session_key_of(1));
 	remember(&w, session_key_of(2));
-	ar_engine_keep(w.engine, 30 * DAY, 0);
+	ar_engine_keep(w.engine, 30 * DAY, 0, 0);
 	go_on(&w, 10 * SECOND);
 	assert_int_equal(stored(&w), 1);
 	assert_null(ar_engine_peek(w.engine, session_key_of(1)));
@@ -136,7 +136,7 @@ static void test_a_session_at_work_goes_when_it_is_done(void **state)
 	l = remember(&w, session_key_of(1));
 	ar_live_wake(l);
 	l->is_loading = true; /* on its way in while the store removes it */
-	ar_engine_keep(w.engine, DAY, 0);
+	ar_engine_keep(w.engine, DAY, 0, 0);
 	go_on(&w, 10 * SECOND);
 	assert_int_equal(stored(&w), 0);
 	assert_non_null(ar_engine_peek(w.engine, session_key_of(1)));
@@ -154,7 +154,7 @@ static void test_only_what_is_ours_goes(void **state)
 	open_world(&w);
 	put(&w, session_key_of(1), 1);
 	ar_partition_remove(&w.engine->owned, ar_id_partition(session_key_of(1)));
-	ar_engine_keep(w.engine, DAY, 0);
+	ar_engine_keep(w.engine, DAY, 0, 0);
 	go_on(&w, 10 * SECOND);
 	assert_int_equal(stored(&w), 1);
 	close_world(&w);
@@ -167,7 +167,7 @@ static void test_without_a_time_nothing_goes(void **state)
 	(void)state;
 	open_world(&w);
 	put(&w, session_key_of(1), 1);
-	ar_engine_keep(w.engine, 0, 0);
+	ar_engine_keep(w.engine, 0, 0, 0);
 	go_on(&w, 200 * SECOND);
 	assert_int_equal(stored(&w), 1);
 	close_world(&w);
@@ -182,7 +182,7 @@ static void test_many_go_in_small_steps(void **state)
 	open_world(&w);
 	for (unsigned n = 0; n < 300; n++)
 		put(&w, session_key_of(n), 1);
-	ar_engine_keep(w.engine, DAY, 0);
+	ar_engine_keep(w.engine, DAY, 0, 0);
 	go_on(&w, 3 * SECOND);
 	left = stored(&w);
 	assert_in_range(left, 100, 299);

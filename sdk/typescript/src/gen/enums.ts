@@ -280,6 +280,29 @@ export interface WebhookRecord {
   [extra: string]: unknown;
 }
 
+/** What model calls used. */
+export interface UsageRow {
+  /** Hour (its begin), model, workspace, session or tenant; empty: none was named. */
+  key: string;
+  /** Name to show of a session. */
+  title?: string;
+  /** Calls of models that were counted. */
+  requests: number;
+  /** Tokens sent and received. */
+  tokens: number;
+  /** Tokens sent, cached ones among them; not of a session. */
+  inputTokens?: number;
+  /** Tokens received; not of a session. */
+  outputTokens?: number;
+  /** Tokens sent that were cached; not of a session. */
+  cachedTokens?: number;
+  /** What they cost; absent: no price is known. */
+  cost?: number;
+  /** Currency of the cost. */
+  currency?: string;
+  [extra: string]: unknown;
+}
+
 /** Facts in a part of a span of time. */
 export interface EventBucket {
   /** When the part begins; it ends where the next one begins. */
