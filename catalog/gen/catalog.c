@@ -2020,8 +2020,10 @@ static const struct ar_field_desc ar_shape_process_record_fields[] = {
 	  "Its limits, while it runs.", NULL },
 	{ "overrideReason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_process_record, override_reason), NULL, { 0, false },
 	  "Why it runs in another folder than its turn.", NULL },
+	{ "sessionId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_process_record, session_id), NULL, { 0, false },
+	  "Its session, in a list over all sessions.", NULL },
 };
-const struct ar_struct_desc ar_shape_process_record_desc = { ar_shape_process_record_fields, 26, sizeof(struct ar_shape_process_record), NULL, 0, true, offsetof(struct ar_shape_process_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_process_record_desc = { ar_shape_process_record_fields, 27, sizeof(struct ar_shape_process_record), NULL, 0, true, offsetof(struct ar_shape_process_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_recovered_process_fields[] = {
 	{ "processId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_recovered_process, process_id), NULL, { 0, false },
@@ -7975,6 +7977,46 @@ static const struct ar_field_desc ar_cmd_get_usage_out_fields[] = {
 	  "Cursor of the next page; absent at the end. A page of sessions with a cursor may have fewer rows than limit: those that used nothing are left out.", NULL },
 };
 
+static const struct ar_field_desc ar_cmd_find_tasks_in_fields[] = {
+	{ "status", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_find_tasks_in, status), &ar_task_status_desc, { 0, false },
+	  "Only tasks of this status.", NULL },
+	{ "workspaceId", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_find_tasks_in, workspace_id), NULL, { 0, false },
+	  "Only tasks of sessions of this workspace.", NULL },
+	{ "withInternal", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_find_tasks_in, with_internal), NULL, { 0, false },
+	  "Adds internal tasks: those of turns, which no caller made.", NULL },
+	{ "withEnded", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_find_tasks_in, with_ended), NULL, { 0, false },
+	  "Adds tasks that have ended, as far as their sessions are kept; not archived ones, unless status names them.", NULL },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_find_tasks_in, cursor), NULL, { 0, false },
+	  "nextCursor of the previous page.", NULL },
+	{ "limit", AR_F_INT, false, false, false, 0, 500, offsetof(struct ar_cmd_find_tasks_in, limit), NULL, { 0, false },
+	  "Most records to return: 100 without it.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_find_tasks_out_fields[] = {
+	{ "tasks", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_find_tasks_out, tasks), NULL, { 0, false },
+	  "Compact records, of the newest session first.", &ar_shape_task_record_desc },
+	{ "nextCursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_find_tasks_out, next_cursor), NULL, { 0, false },
+	  "Cursor of the next page; absent at the end. A page with a cursor may have fewer records than limit, or none: a call looks at a bounded number of sessions.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_find_processes_in_fields[] = {
+	{ "workspaceId", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_find_processes_in, workspace_id), NULL, { 0, false },
+	  "Only processes of sessions of this workspace.", NULL },
+	{ "withEnded", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_find_processes_in, with_ended), NULL, { 0, false },
+	  "Adds processes that have ended, as far as their sessions are kept.", NULL },
+	{ "cursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_find_processes_in, cursor), NULL, { 0, false },
+	  "nextCursor of the previous page.", NULL },
+	{ "limit", AR_F_INT, false, false, false, 0, 500, offsetof(struct ar_cmd_find_processes_in, limit), NULL, { 0, false },
+	  "Most records to return: 100 without it.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_find_processes_out_fields[] = {
+	{ "processes", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_find_processes_out, processes), NULL, { 0, false },
+	  "As the newest fact about each says it, of the newest session first.", &ar_shape_process_record_desc },
+	{ "nextCursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_find_processes_out, next_cursor), NULL, { 0, false },
+	  "Cursor of the next page; absent at the end. A page with a cursor may have fewer records than limit, or none: a call looks at a bounded number of sessions.", NULL },
+};
+
 static const struct ar_transition ar_turn_transitions[] = {
 	{ AR_EV_TURN_SUBMITTED, AR_TURN_NONE, AR_TURN_ACCEPTED },
 	{ AR_EV_QUEUE_CHANGED, AR_TURN_ACCEPTED, AR_TURN_QUEUED },
@@ -9761,6 +9803,22 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_INVALID_CURSOR, AR_ERR_INVALID_INPUT }, 2,
 	  NULL, 0, 200, "/v1/usage", "extension (a console and a terminal show what was used over all sessions; a read model is of one)" },
+	[AR_CMD_FIND_TASKS] = { AR_CMD_FIND_TASKS, "find_tasks",
+	  "List the tasks of all sessions that have not ended, or all of them.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_find_tasks_in_fields, 6, sizeof(struct ar_cmd_find_tasks_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_find_tasks_out_fields, 2, sizeof(struct ar_cmd_find_tasks_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_INVALID_CURSOR }, 1,
+	  NULL, 0, 200, "/v1/tasks", "extension (list_tasks is of one session; a console shows what is at work anywhere)" },
+	[AR_CMD_FIND_PROCESSES] = { AR_CMD_FIND_PROCESSES, "find_processes",
+	  "List the processes of all sessions that run, or all of them.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_find_processes_in_fields, 4, sizeof(struct ar_cmd_find_processes_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_find_processes_out_fields, 2, sizeof(struct ar_cmd_find_processes_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_INVALID_CURSOR }, 1,
+	  NULL, 0, 200, "/v1/processes", "extension (get_execution_environment is of one session; a console shows what runs anywhere)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {

@@ -326,6 +326,8 @@ enum ar_command {
 	AR_CMD_REPORT_DELIVERY = 112,
 	AR_CMD_REDACT_OUTPUT = 113,
 	AR_CMD_GET_USAGE = 114,
+	AR_CMD_FIND_TASKS = 115,
+	AR_CMD_FIND_PROCESSES = 116,
 	AR_CMD_COUNT,
 };
 
@@ -3584,6 +3586,7 @@ struct ar_shape_process_record { /* process_record */
 	struct ar_str env_ref; /* ref? */
 	struct ar_str resource_limits; /* object? */
 	struct ar_str override_reason; /* string? */
+	struct ar_str session_id; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -7442,6 +7445,32 @@ struct ar_cmd_get_usage_out { /* get_usage, result */
 	ar_usec since; /* time */
 	ar_usec until; /* time */
 	struct ar_shape_usage_row_list rows; /* array */
+	struct ar_str next_cursor; /* string? */
+};
+
+struct ar_cmd_find_tasks_in { /* find_tasks, input */
+	int status; /* enum? */
+	struct ar_str workspace_id; /* string? */
+	struct ar_opt_bool with_internal; /* bool? */
+	struct ar_opt_bool with_ended; /* bool? */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int limit; /* int? */
+};
+
+struct ar_cmd_find_tasks_out { /* find_tasks, result */
+	struct ar_shape_task_record_list tasks; /* array */
+	struct ar_str next_cursor; /* string? */
+};
+
+struct ar_cmd_find_processes_in { /* find_processes, input */
+	struct ar_str workspace_id; /* string? */
+	struct ar_opt_bool with_ended; /* bool? */
+	struct ar_str cursor; /* string? */
+	struct ar_opt_int limit; /* int? */
+};
+
+struct ar_cmd_find_processes_out { /* find_processes, result */
+	struct ar_shape_process_record_list processes; /* array */
 	struct ar_str next_cursor; /* string? */
 };
 

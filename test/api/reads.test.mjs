@@ -10,7 +10,7 @@ const BUILT = ['ack_events', 'append_task_progress', 'apply_workspace', 'archive
 	'cancel_task', 'close_subagent', 'compact_thread', 'complete_task', 'connect_channel', 'count_events', 'create_job', 'create_schedule',
 	'create_session', 'create_task', 'create_token', 'create_worker', 'create_workspace', 'diff_checkpoints', 'diff_workspace', 'discard_workspace',
 	'end_schedule', 'enrol_worker', 'evaluate_permission', 'explain', 'export_evidence', 'export_replay', 'export_review', 'fail_task',
-	'fork_thread', 'get_artifact', 'get_execution_environment', 'get_job', 'get_quota', 'get_schedule', 'get_session',
+	'find_processes', 'find_tasks', 'fork_thread', 'get_artifact', 'get_execution_environment', 'get_job', 'get_quota', 'get_schedule', 'get_session',
 	'get_settings', 'get_task', 'get_thread_read', 'get_tool_inventory', 'get_usage', 'get_worker', 'get_workspace', 'inspect_workspace',
 	'interrupt_turn', 'link_tasks', 'list_actions', 'list_artifacts', 'list_audit', 'list_checkpoints', 'list_jobs', 'list_schedules',
 	'list_sessions', 'list_subagents', 'list_tasks', 'list_tokens', 'list_webhooks', 'list_workers', 'list_workspaces', 'pause_task',

@@ -50,6 +50,8 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_READ_EVENTS] = ar_query_read_events,
 	[AR_CMD_COUNT_EVENTS] = ar_query_count_events,
 	[AR_CMD_GET_USAGE] = ar_query_get_usage,
+	[AR_CMD_FIND_TASKS] = ar_query_find_tasks,
+	[AR_CMD_FIND_PROCESSES] = ar_query_find_processes,
 };
 
 struct ar_control *ar_control_new(struct ar_engine *engine, struct ar_follow *follow, struct ar_store *store,

@@ -86,6 +86,7 @@ static void add_session_row(struct ar_live *l)
 	struct ar_commit *c = &l->commit;
 
 	c->row = ar_index_session(&l->state, &c->arena);
+	c->row.has_same_flags = l->has_row && l->row_active == c->row.active && l->row_open == c->row.open;
 	c->append.row = &c->row;
 }
 
@@ -121,18 +122,35 @@ static void add_action_rows(struct ar_live *l)
 	c->append.action_count = n;
 }
 
-/* And for items of jobs. */
+static bool has_process(const struct ar_live *l)
+{
+	const struct ar_decision *d = &l->commit.decision;
+
+	for (size_t i = 0; i < d->event_count; i++) {
+		if (!ar_str_absent(d->events[i].ids[AR_SCOPE_PROCESS]))
+			return true;
+	}
+	return l->state.processes.count > 0;
+}
+
+/* And for items of jobs, and processes. */
 static void add_item_rows(struct ar_live *l)
 {
 	struct ar_commit *c = &l->commit;
 	const struct ar_decision *d = &c->decision;
+	bool has_jobs = l->state.jobs.count > 0, has_processes = has_process(l);
 	struct ar_store_item_row *rows;
+	size_t n = 0;
 
-	if (l->state.jobs.count == 0)
+	if (!has_jobs && !has_processes)
 		return;
-	rows = ar_arena_alloc(&c->arena, (d->event_count + 1) * sizeof(*rows));
+	rows = ar_arena_alloc(&c->arena, (2 * d->event_count + 1) * sizeof(*rows));
+	if (has_processes)
+		n = ar_index_processes(&l->state, d->events, d->event_count, &c->arena, rows);
+	if (has_jobs)
+		n += ar_index_items(&l->state, d->events, d->event_count, &c->arena, rows + n);
 	c->append.items = rows;
-	c->append.item_count = ar_index_items(&l->state, d->events, d->event_count, &c->arena, rows);
+	c->append.item_count = n;
 }
 
 static void add_usage_rows(struct ar_live *l)
@@ -350,8 +368,12 @@ static void committed(struct ar_live *l)
 		push_args(l);
 	if (c->decision.event_count > 0)
 		ar_follow_tenant_grew(e->o.follow, ar_session_tenant(&l->state));
-	if (c->append.row)
+	if (c->append.row) {
+		l->has_row = true;
+		l->row_active = c->row.active;
+		l->row_open = c->row.open;
 		ar_due_notice(e, c->row.due);
+	}
 	l->is_owned = true;
 	/* Planned before the answer, which gives back the request that effects name text of; begun
 	 * after it, for it is waited for. */

@@ -52,8 +52,8 @@ struct ar_live {
 	unsigned partition;
 	struct ar_session state;
 	uint64_t load_number; /* of the load or the beginning that the state comes from */
-	bool is_loaded;
-	bool is_loading;
+	bool is_loaded, is_loading;
+	bool has_row, row_active, row_open; /* of the row that it wrote last, since it was loaded */
 	bool is_in_flight, is_durable; /* not durable: the state is ahead of the store, nobody may look */
 	bool is_pumping; /* further up the stack: new inputs are seen there */
 	bool is_owned; /* this process carries the open work; false right after a load */

@@ -2,6 +2,7 @@
 #include "index_rows.h"
 #include "action/action.h"
 #include "projection.h"
+#include "quota/quota.h"
 #include "task/words.h"
 
 #define ROW_ROOM 2000 /* bytes that most records stay below: one allocation instead of six */
@@ -46,9 +47,21 @@ static struct ar_str status_of(const struct ar_session *s)
 	return s->own_worker ? ar_projection_worker_status(s) : session_status(s);
 }
 
+/* Whether lists of tasks or processes over all sessions find something here. */
+static bool is_open(const struct ar_session *s)
+{
+	for (size_t i = 0; i < s->declared.count; i++) {
+		if (!ar_task_is_over(s->declared.at[i]))
+			return true;
+	}
+	return ar_session_processes_at_work(s) > 0;
+}
+
 struct ar_store_session_row ar_index_session(const struct ar_session *s, struct ar_arena *a)
 {
-	return (struct ar_store_session_row){ .active = ar_session_is_active(s),
+	bool is_active = ar_session_is_active(s);
+
+	return (struct ar_store_session_row){ .active = is_active,
 					      .created = s->created,
 					      .updated = s->updated,
 					      .tenant = ar_session_tenant(s),
@@ -56,7 +69,8 @@ struct ar_store_session_row ar_index_session(const struct ar_session *s, struct 
 					      .account = s->account,
 					      .status = status_of(s),
 					      .shell = render(a, s, AR_STR_NONE),
-					      .due = ar_session_due(s) };
+					      .due = ar_session_due(s),
+					      .open = is_active || is_open(s) };
 }
 
 uint64_t ar_index_head(struct ar_json_parser *json, struct ar_str shell)

@@ -26,6 +26,12 @@ size_t ar_index_actions(const struct ar_session *s, const struct ar_event *event
 size_t ar_index_items(const struct ar_session *s, const struct ar_event *events, size_t count,
 		      struct ar_arena *a, struct ar_store_item_row *rows);
 
+/* One row per process that a fact of these is about and that the state still has; `rows` has room for
+ * `count`. Returns how many. They are items of a list that no job has. */
+#define AR_INDEX_PROCESSES UINT64_C(0)
+size_t ar_index_processes(const struct ar_session *s, const struct ar_event *events, size_t count,
+			  struct ar_arena *a, struct ar_store_item_row *rows);
+
 /* What each cost.recorded of these adds to what was used; `rows` has room for `count`. Returns how many. */
 size_t ar_index_usage(const struct ar_session *s, const struct ar_event *events, size_t count, ar_usec at,
 		      struct ar_store_usage_row *rows);

@@ -52,7 +52,7 @@ struct ar_live *ar_live_get(struct ar_engine *e, struct ar_str session_key)
 void ar_live_forget(struct ar_live *l)
 {
 	ar_session_fini(&l->state);
-	l->is_loaded = false;
+	l->is_loaded = l->has_row = false;
 }
 
 void ar_live_wake(struct ar_live *l)

@@ -3162,6 +3162,52 @@ export interface GetUsageResult {
   [extra: string]: unknown;
 }
 
+/** List the tasks of all sessions that have not ended, or all of them. */
+export interface FindTasksInput {
+  /** Only tasks of this status. */
+  status?: TaskStatus;
+  /** Only tasks of sessions of this workspace. */
+  workspaceId?: string;
+  /** Adds internal tasks: those of turns, which no caller made. */
+  withInternal?: boolean;
+  /** Adds tasks that have ended, as far as their sessions are kept; not archived ones, unless status names them. */
+  withEnded?: boolean;
+  /** nextCursor of the previous page. */
+  cursor?: string;
+  /** Most records to return: 100 without it. */
+  limit?: number;
+}
+
+/** Answer of find_tasks. */
+export interface FindTasksResult {
+  /** Compact records, of the newest session first. */
+  tasks: TaskRecord[];
+  /** Cursor of the next page; absent at the end. A page with a cursor may have fewer records than limit, or none: a call looks at a bounded number of sessions. */
+  nextCursor?: string;
+  [extra: string]: unknown;
+}
+
+/** List the processes of all sessions that run, or all of them. */
+export interface FindProcessesInput {
+  /** Only processes of sessions of this workspace. */
+  workspaceId?: string;
+  /** Adds processes that have ended, as far as their sessions are kept. */
+  withEnded?: boolean;
+  /** nextCursor of the previous page. */
+  cursor?: string;
+  /** Most records to return: 100 without it. */
+  limit?: number;
+}
+
+/** Answer of find_processes. */
+export interface FindProcessesResult {
+  /** As the newest fact about each says it, of the newest session first. */
+  processes: ProcessRecord[];
+  /** Cursor of the next page; absent at the end. A page with a cursor may have fewer records than limit, or none: a call looks at a bounded number of sessions. */
+  nextCursor?: string;
+  [extra: string]: unknown;
+}
+
 /** Input and result by command. */
 export interface Commands {
   submit_turn: { input: SubmitTurnInput; result: SubmitTurnResult };
@@ -3278,6 +3324,8 @@ export interface Commands {
   report_delivery: { input: ReportDeliveryInput; result: ReportDeliveryResult };
   redact_output: { input: RedactOutputInput; result: RedactOutputResult };
   get_usage: { input: GetUsageInput; result: GetUsageResult };
+  find_tasks: { input: FindTasksInput; result: FindTasksResult };
+  find_processes: { input: FindProcessesInput; result: FindProcessesResult };
 }
 
 export type CommandName = keyof Commands;
@@ -3930,6 +3978,16 @@ export interface CommandMethods {
    * Fails with: invalid_cursor, invalid_input.
    */
   getUsage(input?: GetUsageInput, options?: CallOptions): Promise<GetUsageResult>;
+  /**
+   * List the tasks of all sessions that have not ended, or all of them.
+   * Fails with: invalid_cursor.
+   */
+  findTasks(input?: FindTasksInput, options?: CallOptions): Promise<FindTasksResult>;
+  /**
+   * List the processes of all sessions that run, or all of them.
+   * Fails with: invalid_cursor.
+   */
+  findProcesses(input?: FindProcessesInput, options?: CallOptions): Promise<FindProcessesResult>;
 }
 
 /** What the client has to know of a command to repeat it safely. */
@@ -4054,4 +4112,6 @@ export const COMMANDS: { readonly [M in keyof CommandMethods]: CommandRow } = {
   reportDelivery: { name: "report_delivery", isRead: false, keys: [] },
   redactOutput: { name: "redact_output", isRead: false, keys: ["idempotencyKey"] },
   getUsage: { name: "get_usage", isRead: true, keys: [] },
+  findTasks: { name: "find_tasks", isRead: true, keys: [] },
+  findProcesses: { name: "find_processes", isRead: true, keys: [] },
 };

@@ -2604,6 +2604,8 @@ export interface ProcessRecord {
   resourceLimits?: Record<string, unknown>;
   /** Why it runs in another folder than its turn. */
   overrideReason?: string;
+  /** Its session, in a list over all sessions. */
+  sessionId?: string;
   [extra: string]: unknown;
 }
 

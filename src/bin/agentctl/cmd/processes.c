@@ -10,7 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define SESSIONS 100 /* newest ones that are looked through */
+#define PROCESSES 1000 /* that a list over all sessions prints, and the rest of its last page */
 #define COMMAND_MAX 80
 #define AGE_WIDTH 10
 #define DETACH 0x1d /* Ctrl-] */
@@ -75,18 +75,32 @@ static void list_one(void *arg, struct ar_json p, struct ar_json session AR_UNUS
 	l->count++;
 }
 
-static enum ar_exit list_newest(struct listing *l)
+/* Of all sessions, by the page. */
+static enum ar_exit list_all(struct listing *l)
 {
-	struct ar_api_reply reply;
-	struct ar_buf body = { 0 };
-	enum ar_exit exit;
+	struct ar_str cursor = AR_STR_NONE;
+	enum ar_exit exit = AR_EXIT_OK;
 
-	ar_buf_addf(&body, "{\"limit\":%d,\"archived\":\"include\"}", SESSIONS);
-	exit = ar_api_call(l->ctl, "list_sessions", ar_ctl_take_buf(l->ctl, &body), &reply);
-	for (struct ar_json_iter it = ar_json_iter(ar_json_get(reply.doc, "sessions"));
-	     exit == AR_EXIT_OK && ar_json_next(&it);)
-		exit = ar_process_each(l->ctl, ar_api_str(it.value, "sessionId"), list_one, l);
-	ar_api_fini(&reply);
+	do {
+		struct ar_api_reply reply;
+		struct ar_buf body = { 0 };
+		struct ar_jw w = ar_jw(&body);
+
+		ar_jw_open(&w);
+		ar_jw_mbool(&w, "withEnded", l->is_all);
+		ar_jw_mstr(&w, "cursor", cursor);
+		ar_jw_close(&w);
+		exit = ar_api_call(l->ctl, "find_processes", ar_ctl_take_buf(l->ctl, &body), &reply);
+		for (struct ar_json_iter it = ar_json_iter(ar_json_get(reply.doc, "processes"));
+		     exit == AR_EXIT_OK && ar_json_next(&it);)
+			list_one(l, it.value, reply.doc);
+		cursor = exit == AR_EXIT_OK
+				 ? ar_arena_str(&l->ctl->arena, ar_api_str(reply.doc, "nextCursor"))
+				 : AR_STR_NONE;
+		ar_api_fini(&reply);
+	} while (!ar_str_absent(cursor) && l->count < PROCESSES);
+	if (!ar_str_absent(cursor))
+		ar_ctl_note(l->ctl, "there are more; --session SESSION shows those of one");
 	return exit;
 }
 
@@ -99,7 +113,7 @@ static enum ar_exit ps(struct ar_ctl *c, const struct ar_ctl_args *a)
 	l.json = ar_jw(&l.text);
 	ar_jw_open_array(&l.json);
 	if (!a->values[PS_SESSION])
-		exit = list_newest(&l);
+		exit = list_all(&l);
 	else if ((exit = ar_resolve_session(c, a->values[PS_SESSION], &session)) == AR_EXIT_OK)
 		exit = ar_process_each(c, session, list_one, &l);
 	ar_jw_close_array(&l.json);

@@ -4,6 +4,7 @@
 #include "map.h"
 #include "mem.h"
 #include "resolve.h"
+#include "task/task.h"
 
 #include <locale.h>
 #include <stdlib.h>
@@ -283,26 +284,31 @@ static enum ar_exit task(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	if (strcmp(a->words[0], "graph") == 0)
 		return graph(c, a);
+	if (strcmp(a->words[0], "list") == 0)
+		return ar_task_list(c, a->count > 1 ? a->words[1] : NULL, a->values[TASK_ALL]);
 	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl task --help"),
-			       "task needs graph, and a session");
+			       "task needs graph or list, and a session");
 }
 
 const struct ar_ctl_command ar_cmd_task = {
 	.name = "task",
-	.synopsis = "graph [SESSION]",
-	.summary = "draw the tasks of a session and what they wait for",
-	.text = "Draws each task under the first task that it waits for or is a part of, with its state; "
-		"what "
-		"else it\n"
-		"waits for stands behind it. Without SESSION the newest. Where the terminal has no UTF-8, "
-		"and "
-		"with\n"
-		"--ascii, only plain characters are used.",
+	.synopsis = "graph|list [SESSION]",
+	.summary = "draw the tasks of a session and what they wait for, list those of all",
+	.text = "graph draws each task under the first task that it waits for or is a part of, with its\n"
+		"state; what else it waits for stands behind it. Without SESSION the newest. Where the\n"
+		"terminal has no UTF-8, and with --ascii, only plain characters are used.\n"
+		"list prints the open tasks of all sessions, newest session first, or the tasks of one; "
+		"--all\n"
+		"adds those that ended.",
 	.examples = "agentctl task graph last\n"
-		    "agentctl task graph last --ascii",
+		    "agentctl task graph last --ascii\n"
+		    "agentctl task list\n"
+		    "agentctl task list --all --json",
 	.min = 1,
 	.max = 2,
-	.options = { [TASK_ALL] = { "all", NULL, "also the internal tasks of turns, and hidden ones" },
+	.options = { [TASK_ALL] = { "all", NULL,
+				    "graph: also internal tasks of turns, and hidden ones; list: ended "
+				    "ones" },
 		     [TASK_ASCII] = { "ascii", NULL, "plain characters only" } },
 	.run = task,
 };
