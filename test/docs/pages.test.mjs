@@ -297,3 +297,16 @@ test('docs/hooks.md: a command that blocks, and lets pass', () => {
 	assert.deepEqual([blocked.status, blocked.stderr], [2, 'production is closed on weekends\n']);
 	assert.equal(asked({ url: 'https://test.example.com/x' }).status, 0);
 });
+
+test('docs/editors.md and the registry: what an editor starts answers initialize', () => {
+	const version = /project\(agentruntime VERSION (\S+)/.exec(textOf('CMakeLists.txt'))[1];
+	const entry = JSON.parse(textOf('packaging/acp/agent.json'));
+	const { archive, cmd, args } = entry.distribution.binary['linux-x86_64'];
+	assert.deepEqual([entry.version, archive.includes(`-${version}-`), cmd], [version, true, './bin/agentctl']);
+	const started = blocksOf('docs/editors.md', 'json').map(({ text }) => JSON.parse(text).agent_servers.agentd);
+	assert.equal(started.length, 2);
+	for (const { command, args: words } of [...started, { command: 'agentctl', args }]) {
+		const { stdout, status } = spawnSync(join(bin, command), words, { env: { HOME: newFolder() }, input: '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n', encoding: 'utf8' });
+		assert.deepEqual([status, JSON.parse(stdout).result.agentInfo.version], [0, version]);
+	}
+});

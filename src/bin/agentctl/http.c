@@ -2,6 +2,7 @@
  * another. */
 #include "http.h"
 #include "clock.h"
+#include "mem.h"
 #include "url.h"
 
 #include <curl/curl.h>
@@ -162,6 +163,13 @@ static CURLcode perform(struct run *x)
 	return message ? message->data.result : CURLE_FAILED_INIT;
 }
 
+static void clean_up(struct run *x)
+{
+	curl_multi_remove_handle(x->multi, x->easy);
+	curl_easy_cleanup(x->easy);
+	curl_slist_free_all(x->headers);
+}
+
 static enum ar_status conclude(struct run *x, CURLcode code, struct ar_error *err)
 {
 	const char *why = x->why[0] ? x->why : curl_easy_strerror(code);
@@ -200,9 +208,128 @@ enum ar_status ar_http_run(const struct ar_http_request *r, struct ar_http_reply
 	set_up(&x);
 	curl_multi_add_handle(x.multi, x.easy);
 	st = conclude(&x, perform(&x), err);
-	curl_multi_remove_handle(x.multi, x.easy);
-	curl_easy_cleanup(x.easy);
+	clean_up(&x);
 	curl_multi_cleanup(x.multi);
-	curl_slist_free_all(x.headers);
 	return st;
+}
+
+/* ---- several at once ---- */
+
+/* owner: its set */
+struct ar_http_transfer {
+	struct run x;
+	struct ar_http_request request;
+	struct ar_http_reply reply;
+	ar_http_done_fn *done;
+	struct ar_http_set *set;
+	struct ar_http_transfer *next;
+};
+
+struct ar_http_set {
+	CURLM *multi;
+	struct ar_http_transfer *first;
+};
+
+struct ar_http_set *ar_http_set_new(void)
+{
+	struct ar_http_set *s = ar_new0(sizeof(*s));
+
+	s->multi = curl_multi_init();
+	AR_ASSERT(s->multi);
+	return s;
+}
+
+void ar_http_set_free(struct ar_http_set *s)
+{
+	while (s->first)
+		ar_http_cancel(s->first);
+	curl_multi_cleanup(s->multi);
+	ar_free(s);
+}
+
+struct ar_http_transfer *ar_http_start(struct ar_http_set *s, const struct ar_http_request *r,
+				       ar_http_done_fn *done)
+{
+	struct ar_http_transfer *t = ar_new0(sizeof(*t));
+	struct ar_clock *clock = ar_clock_system();
+
+	*t = (struct ar_http_transfer){ .request = *r, .done = done, .set = s, .next = s->first };
+	t->x = (struct run){ .request = &t->request,
+			     .reply = &t->reply,
+			     .easy = curl_easy_init(),
+			     .multi = s->multi,
+			     .heard = clock->mono(clock) };
+	AR_ASSERT(t->x.easy);
+	t->reply.body.cap = REPLY_MAX;
+	s->first = t;
+	set_up(&t->x);
+	curl_easy_setopt(t->x.easy, CURLOPT_PRIVATE, t);
+	curl_multi_add_handle(s->multi, t->x.easy);
+	return t;
+}
+
+void ar_http_cancel(struct ar_http_transfer *t)
+{
+	struct ar_http_transfer **at = &t->set->first;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	clean_up(&t->x);
+	ar_buf_fini(&t->reply.body);
+	ar_free(t);
+}
+
+/* `done` may start the next one. */
+static void end_transfer(struct ar_http_transfer *t, CURLcode code)
+{
+	struct ar_error err = { 0 };
+	enum ar_status st = conclude(&t->x, code, &err);
+
+	t->done(t->request.arg, st, &t->reply, &err);
+	ar_http_cancel(t);
+}
+
+static void end_finished(struct ar_http_set *s)
+{
+	CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(s->multi, &left))) {
+		CURLcode code = message->data.result;
+		char *t = NULL;
+
+		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &t);
+		end_transfer((struct ar_http_transfer *)(void *)t, code);
+	}
+}
+
+static void end_silent(struct ar_http_set *s)
+{
+	struct ar_http_transfer *next;
+
+	for (struct ar_http_transfer *t = s->first; t; t = next) {
+		next = t->next;
+		if (is_silent(&t->x))
+			end_transfer(t, CURLE_OPERATION_TIMEDOUT);
+	}
+}
+
+void ar_http_set_wait(struct ar_http_set *s, struct ar_http_watch *watches, size_t count, int ms)
+{
+	struct curl_waitfd fds[AR_HTTP_WATCHES];
+	struct ar_clock *clock = ar_clock_system();
+	int active;
+
+	AR_ASSERT(count <= AR_HTTP_WATCHES);
+	for (size_t i = 0; i < count; i++)
+		fds[i] = (struct curl_waitfd){ .fd = watches[i].fd, .events = CURL_WAIT_POLLIN };
+	curl_multi_poll(s->multi, fds, (unsigned)count, ms, NULL);
+	for (size_t i = 0; i < count; i++)
+		watches[i].is_readable = fds[i].revents;
+	for (struct ar_http_transfer *t = s->first; t; t = t->next)
+		t->x.now = clock->mono(clock);
+	curl_multi_perform(s->multi, &active);
+	end_finished(s);
+	end_silent(s);
 }

@@ -41,4 +41,37 @@ struct ar_http_reply {
 AR_MUST_USE enum ar_status ar_http_run(const struct ar_http_request *r, struct ar_http_reply *ret,
 				       struct ar_error *err);
 
+/* ---- several at once ---- */
+
+/* Requests that run side by side, for a program that follows several streams. owner: one thread */
+struct ar_http_set;
+struct ar_http_transfer;
+
+struct ar_http_set *ar_http_set_new(void);
+void ar_http_set_free(struct ar_http_set *s); /* cancels what runs */
+
+/* The end of a transfer, as ar_http_run would return it. The reply is freed afterwards. */
+typedef void ar_http_done_fn(void *arg, enum ar_status st, const struct ar_http_reply *reply,
+			     const struct ar_error *err);
+
+/* The request without its signal, rest and readable. Its sink and `done` are called by ar_http_set_wait with
+ * the request's arg; `done` once, and not after a cancel. */
+struct ar_http_transfer *ar_http_start(struct ar_http_set *s, const struct ar_http_request *r,
+				       ar_http_done_fn *done);
+
+/* Not from inside a sink. */
+void ar_http_cancel(struct ar_http_transfer *t);
+
+#define AR_HTTP_WATCHES 128
+
+/* A descriptor to watch meanwhile, and whether it has something. */
+struct ar_http_watch {
+	int fd;
+	bool is_readable;
+};
+
+/* Waits at most that long for bytes of a transfer or on one of at most AR_HTTP_WATCHES descriptors, and does
+ * what is due. */
+void ar_http_set_wait(struct ar_http_set *s, struct ar_http_watch *watches, size_t count, int ms);
+
 #endif

@@ -8,13 +8,16 @@
 
 static void add_options(struct ar_jw *w, const struct ar_submit *what)
 {
-	if (ar_str_absent(what->model) && ar_str_absent(what->mode) && ar_str_absent(what->sandbox))
+	if (ar_str_absent(what->model) && ar_str_absent(what->mode) && ar_str_absent(what->sandbox) &&
+	    ar_str_absent(what->effort) && ar_str_absent(what->tools))
 		return;
 	ar_jw_key(w, "options");
 	ar_jw_open(w);
 	ar_jw_mstr(w, "model", what->model);
 	ar_jw_mstr(w, "mode", what->mode);
 	ar_jw_mstr(w, "sandbox", what->sandbox);
+	ar_jw_mstr(w, "reasoningEffort", what->effort);
+	ar_jw_mraw(w, "tools", what->tools);
 	ar_jw_close(w);
 }
 
@@ -39,7 +42,7 @@ static struct ar_str body_of(struct ar_ctl *c, const struct ar_submit *what)
 	ar_jw_mstr(&w, "text", ar_str_absent(what->input) ? what->text : AR_STR_NONE);
 	add_options(&w, what);
 	ar_jw_mstr(&w, "busyPolicy", AR_STR("queue"));
-	ar_jw_mstr(&w, "source", AR_STR("agentctl"));
+	ar_jw_mstr(&w, "source", ar_str_absent(what->source) ? AR_STR("agentctl") : what->source);
 	ar_jw_mstr(&w, "idempotencyKey", (struct ar_str){ key, sizeof(key) });
 	ar_jw_close(&w);
 	return ar_ctl_take_buf(c, &out);

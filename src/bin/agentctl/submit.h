@@ -11,7 +11,9 @@ struct ar_submit {
 	struct ar_str isolation; /* of a new session in a workspace; absent: as the workspace says */
 	struct ar_str text;
 	struct ar_str input; /* parts as a JSON array, instead of the text; absent: the text is all */
-	struct ar_str model, mode, sandbox; /* options of the turn; absent: the daemon's */
+	struct ar_str model, mode, sandbox, effort; /* options of the turn; absent: the daemon's */
+	struct ar_str tools; /* options.tools, a JSON array; absent: all of the runtime */
+	struct ar_str source; /* absent: agentctl */
 };
 
 /* The receipt of submit_turn, of a turn that runs or waits behind another. Failure has been said on standard

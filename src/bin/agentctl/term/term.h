@@ -193,7 +193,12 @@ void ar_words_args(struct ar_buf *to, struct ar_str text);
 /* A text that is a JSON object or array, a line for each member. False: it is something else. */
 bool ar_words_result(struct ar_buf *to, struct ar_str text);
 
-/* The list of steps in JSON arguments, whatever tool has it: a styled line each. False: there is none. */
+/* The list of steps in JSON arguments, whatever tool has it, one by one. False: there is none. */
+enum ar_words_step { AR_WORDS_OPEN, AR_WORDS_NOW, AR_WORDS_DONE, AR_WORDS_LEFT };
+typedef void ar_words_step_fn(void *arg, struct ar_str name, enum ar_words_step step);
+bool ar_words_each_step(struct ar_str args, ar_words_step_fn *step, void *arg);
+
+/* The same with a styled line each. */
 struct ar_words_steps {
 	struct ar_buf rows, now; /* now: the step that is being done */
 	int count, done;

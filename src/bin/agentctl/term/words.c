@@ -132,20 +132,18 @@ bool ar_words_result(struct ar_buf *to, struct ar_str text)
 
 /* ---- steps ---- */
 
-enum step { STEP_OPEN, STEP_NOW, STEP_DONE, STEP_LEFT };
-
 static const struct {
 	const char *word;
-	enum step step;
+	enum ar_words_step step;
 } states[] = {
-	{ "pending", STEP_OPEN },     { "todo", STEP_OPEN },	   { "open", STEP_OPEN },
-	{ "not_started", STEP_OPEN }, { "in_progress", STEP_NOW }, { "in-progress", STEP_NOW },
-	{ "active", STEP_NOW },	      { "completed", STEP_DONE },  { "complete", STEP_DONE },
-	{ "done", STEP_DONE },	      { "cancelled", STEP_LEFT },  { "canceled", STEP_LEFT },
-	{ "skipped", STEP_LEFT },
+	{ "pending", AR_WORDS_OPEN },	  { "todo", AR_WORDS_OPEN },	   { "open", AR_WORDS_OPEN },
+	{ "not_started", AR_WORDS_OPEN }, { "in_progress", AR_WORDS_NOW }, { "in-progress", AR_WORDS_NOW },
+	{ "active", AR_WORDS_NOW },	  { "completed", AR_WORDS_DONE },  { "complete", AR_WORDS_DONE },
+	{ "done", AR_WORDS_DONE },	  { "cancelled", AR_WORDS_LEFT },  { "canceled", AR_WORDS_LEFT },
+	{ "skipped", AR_WORDS_LEFT },
 };
 
-static bool read_state(struct ar_json item, enum step *ret)
+static bool read_state(struct ar_json item, enum ar_words_step *ret)
 {
 	struct ar_str word = ar_api_str(item, "status");
 	size_t i = 0;
@@ -170,7 +168,7 @@ static struct ar_str step_name(struct ar_json item)
 
 static bool is_steps(struct ar_json list)
 {
-	enum step step;
+	enum ar_words_step step;
 
 	for (struct ar_json_iter it = ar_json_iter(list); ar_json_next(&it);) {
 		if (ar_str_empty(step_name(it.value)) || !read_state(it.value, &step))
@@ -179,22 +177,40 @@ static bool is_steps(struct ar_json list)
 	return ar_json_type(list) == AR_JSON_ARRAY && ar_json_len(list);
 }
 
-static void add_step(struct ar_words_steps *s, struct ar_json item)
+bool ar_words_each_step(struct ar_str args, ar_words_step_fn *step, void *arg)
+{
+	struct ar_json_parser *parser = ar_json_parser_new();
+	enum ar_words_step state = AR_WORDS_OPEN;
+	struct ar_json doc;
+	bool has_steps = false;
+
+	if (ar_json_parse(parser, args, &doc, NULL) != AR_OK)
+		doc = (struct ar_json){ 0 };
+	for (struct ar_json_iter it = ar_json_iter(doc); ar_json_next(&it) && !has_steps;) {
+		has_steps = is_steps(it.value);
+		for (struct ar_json_iter item = ar_json_iter(it.value); has_steps && ar_json_next(&item);) {
+			(void)read_state(item.value, &state);
+			step(arg, step_name(item.value), state);
+		}
+	}
+	ar_json_parser_free(parser);
+	return has_steps;
+}
+
+static void add_step(void *arg, struct ar_str name, enum ar_words_step step)
 {
 	static const struct {
 		const char *mark;
 		enum ar_style style;
-	} looks[] = { [STEP_OPEN] = { "  ○ ", AR_STYLE_PLAIN },
-		      [STEP_NOW] = { "  ▸ ", AR_STYLE_BOLD },
-		      [STEP_DONE] = { "  ✓ ", AR_STYLE_DIM },
-		      [STEP_LEFT] = { "  – ", AR_STYLE_DIM } };
-	struct ar_str name = step_name(item);
-	enum step step = STEP_OPEN;
+	} looks[] = { [AR_WORDS_OPEN] = { "  ○ ", AR_STYLE_PLAIN },
+		      [AR_WORDS_NOW] = { "  ▸ ", AR_STYLE_BOLD },
+		      [AR_WORDS_DONE] = { "  ✓ ", AR_STYLE_DIM },
+		      [AR_WORDS_LEFT] = { "  – ", AR_STYLE_DIM } };
+	struct ar_words_steps *s = arg;
 
-	(void)read_state(item, &step);
 	s->count++;
-	s->done += step == STEP_DONE || step == STEP_LEFT;
-	if (step == STEP_NOW && !s->now.len)
+	s->done += step == AR_WORDS_DONE || step == AR_WORDS_LEFT;
+	if (step == AR_WORDS_NOW && !s->now.len)
 		ar_buf_adds(&s->now, name);
 	ar_text_style(&s->rows, looks[step].style);
 	ar_buf_addz(&s->rows, looks[step].mark);
@@ -205,18 +221,6 @@ static void add_step(struct ar_words_steps *s, struct ar_json item)
 
 bool ar_words_steps(struct ar_str args, struct ar_words_steps *ret)
 {
-	struct ar_json_parser *parser = ar_json_parser_new();
-	struct ar_json doc;
-
 	*ret = (struct ar_words_steps){ 0 };
-	if (ar_json_parse(parser, args, &doc, NULL) != AR_OK)
-		doc = (struct ar_json){ 0 };
-	for (struct ar_json_iter it = ar_json_iter(doc); ar_json_next(&it) && !ret->count;) {
-		if (!is_steps(it.value))
-			continue;
-		for (struct ar_json_iter item = ar_json_iter(it.value); ar_json_next(&item);)
-			add_step(ret, item.value);
-	}
-	ar_json_parser_free(parser);
-	return ret->count;
+	return ar_words_each_step(args, add_step, ret);
 }
