@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { validateCommandResult, validateEvent, validateSnapshot } from "../lib/schemas.mjs";
+import { waitFor } from "../lib/runtime.mjs";
 import { lines, Place } from "./place.mjs";
 
 let place;
@@ -48,6 +49,42 @@ test("show prints input, answer, usage and status", async () => {
 	assert.match(out, /last turn failed: .*400/);
 	const snapshot = await place.json("show", "last");
 	validateSnapshot(snapshot);
+});
+
+// What stands in a line of `show` about a thread, in the words of the read model.
+function linesOf(thread) {
+	const { threadId, status, statusDetail, turns = [], queuedTurns = [], incidents = [], lastOutcome } = thread;
+	return [
+		`  ${threadId}  ${status}${statusDetail ? ` (${statusDetail})` : ""}`,
+		...turns.map((t) => `    ${t.turnId}  ${t.status}  `),
+		...turns.map((t) => `  tokens ${t.usage?.inputTokens ?? 0} in, ${t.usage?.outputTokens ?? 0} out`),
+		...turns.filter((t) => t.inputPreview).map((t) => `    > ${t.inputPreview}`),
+		...(lastOutcome?.message ? [`    last turn ${lastOutcome.status}: ${lastOutcome.message}`] : []),
+		...queuedTurns.map((t) => `    waits at ${t.position}  ${t.turnId}  ${t.inputPreview}`),
+		...incidents.map((n) => `    incident ${n.code}: ${n.message}`),
+	];
+}
+
+test("RM-12 show has the state from the read model, word for word: at work with a queue, failed, completed", async () => {
+	const { sessionId } = await place.json("call", "create_session", "{}"), { sessionId: over } = await place.json("call", "create_session", "{}");
+	const turnsOf = async (id) => (await place.json("show", id)).threads[0].turns;
+	await place.json("submit", sessionId, "[[hang]]");
+	await waitFor(async () => (await turnsOf(sessionId))[0].steps?.length > 0, "the call of the model");
+	await place.json("submit", sessionId, "after it", "--queue");
+	for (const [i, text] of ["[[say done]]", "[[http 400]]"].entries()) {
+		await place.json("submit", over, text);
+		await waitFor(async () => (await turnsOf(over))[i].completedAt, `the end of ${text}`);
+	}
+	for (const id of [sessionId, over]) {
+		const session = await place.json("call", "get_session", JSON.stringify({ sessionId: id }));
+		const { threads: [thread] } = await place.json("call", "get_thread_read", JSON.stringify({ sessionId: id, threadId: session.threads[0].threadId }));
+		assert.deepEqual(session.threads[0], thread);
+		assert.deepEqual(await place.json("show", id), session, "show --json is the read model");
+		const { out } = await place.ctl("show", id);
+		assert.match(out, new RegExp(`^${id}  ${session.status}  updated .*  events ${session.asOfSequence}\n`));
+		for (const line of linesOf(thread)) assert.ok(out.includes(line), `${JSON.stringify(line)} in\n${out}`);
+	}
+	await place.ctl("interrupt", sessionId);
 });
 
 test("a session is found by id, beginning, end and last; what is ambiguous is refused", async () => {

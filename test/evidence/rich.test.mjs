@@ -150,11 +150,17 @@ test('PF-09 facts of questions, children and evidence are refused without their 
 });
 
 test('PF-22 other words of the model change nothing of what needs attention', () => {
-	const copy = join(newFolder(), 'events.ndjson');
-	const fold = (file) => JSON.parse(execFileSync(join(bin, 'ar-refold'), [file], { encoding: 'utf8', maxBuffer: 1 << 26 })).threads.map((t) => t.diagnostics);
-	const others = facts.map((e) => (e.type === 'model.completed' ? { ...e, payload: { ...e.payload, preview: 'All is well, nothing failed.' } } : e));
-	writeFileSync(copy, `${others.map((e) => JSON.stringify(e)).join('\n')}\n`);
-	assert.deepEqual(fold(copy), fold(join(folder, 'events.ndjson')));
+	const file = join(newFolder(), 'events.ndjson'), end = facts.findIndex((e) => e.type === 'turn.failed' && e.turnId === failed.turnId);
+	const fold = (list) => {
+		writeFileSync(file, `${list.map((e) => JSON.stringify(e)).join('\n')}\n`);
+		return JSON.parse(execFileSync(join(bin, 'ar-refold'), [file], { encoding: 'utf8', maxBuffer: 1 << 26 })).threads.map((t) => t.diagnostics);
+	};
+	const others = (list) => list.map((e) => (e.type === 'model.completed' ? { ...e, payload: { ...e.payload, preview: 'All is well, nothing failed.' } } : e));
+	const upTo = facts.slice(0, end + 1), kinds = fold(upTo)[0].findings.map((f) => [f.kind, f.turnId]);
+	assert.ok(kinds.some(([kind, turnId]) => kind === 'failed_turn' && turnId === failed.turnId), JSON.stringify(kinds));
+	assert.notDeepEqual(others(upTo), upTo);
+	assert.deepEqual(fold(others(upTo)), fold(upTo));
+	assert.deepEqual(fold(others(facts)), fold(facts));
 });
 
 test('RM-02 AC-06 CX-02 the session shows its scope, threads, tasks, child, artifact and evidence; evidence outlives a compaction and kill -9', async () => {

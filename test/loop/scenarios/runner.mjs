@@ -13,6 +13,7 @@
 import assert from 'node:assert/strict';
 import { call, Follower, newFolder, sleep, startAgentd, startEmbedded, startModel, storeOf, waitFor } from '../../lib/runtime.mjs';
 import { Service } from './service.mjs';
+import { table } from '../../job/cluster.mjs';
 
 const PATIENCE = Number(process.env.AR_DEADLINE_MS ?? 60000);
 const LEASE_MS = 1500;
@@ -88,6 +89,9 @@ export class Play {
 	async keepTwo() {
 		for (const name of ['a', 'b'])
 			this.nodes.push(await startAgentd({ model: this.model, env: { ...this.env, AGENTD_NODE: name }, config: { ...this.config, 'cluster.lease_ms': LEASE_MS } }));
+		// Until then a session that began at the first node may be moved to the second, and the kill would not concern it.
+		for (const node of this.nodes)
+			await waitFor(async () => (await table(node)).filter((n) => n.partitions > 400).length === 2, 'a fair share for each', PATIENCE);
 	}
 
 	close() {
@@ -110,6 +114,8 @@ export class Play {
 			if (!rt?.port) continue;
 			const answer = await call(rt, command, input).catch((error) => ({ error }));
 			if (answer.error?.code === 'ERR_ASSERTION') throw answer.error;
+			// The port of a process that was killed may be somebody else's by now, who knows no token of ours.
+			if (answer.body?.error?.code === 'auth_failed' && (await sleep(200), rt.isGone)) continue;
 			if (answer.status && (!answer.body.error?.retryable || answer.body.error.code === wanted)) return answer;
 		}
 		throw new Error(`${command}: no answer within ${PATIENCE} ms`);
