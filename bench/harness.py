@@ -97,9 +97,9 @@ class Server:
     def cpu_us(self):
         return cpu_of(self.child.pid)
 
-    def rss_mb(self):
+    def rss_mb(self, kind="VmRSS"):
         with open(f"/proc/{self.child.pid}/status") as f:
-            return next(int(line.split()[1]) for line in f if line.startswith("VmRSS:")) / 1024
+            return next(int(line.split()[1]) for line in f if line.startswith(kind + ":")) / 1024
 
     def stop(self):
         self.child.terminate()
