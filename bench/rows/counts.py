@@ -26,6 +26,7 @@ TEXT = ("Please look at the report of the night build before you start: two of 4
         "cluster; node-2 and node-3 are in use until 18:30. If a command needs more than the workspace, ask. ") * 2
 TURNS = 2  # of a conversation
 ROUNDS = 3
+CONVERSATIONS = 8  # a timer falls into most of them
 
 
 def callgrind(out, mark):
@@ -53,6 +54,11 @@ class Counted:
         self.agentd = bench.agentd(data, model, env=env, options=options, before=callgrind(self.out, MARK))
         self.port, self.asking = self.agentd.port, 0
         self.start = self.section()
+        self.count_asking()
+
+    def count_asking(self):
+        """Again once more series have values: the text of the metrics is then longer."""
+        self.asking = 0
         self.asking = min(self.section() for _ in range(3))
 
     def section(self):
@@ -210,7 +216,8 @@ def instructions(bench):
     counted = Counted(bench, "sqlite", bench.fresh("counted"), model)
     yield "start_instructions", "k", counted.start / 1e3, None
     conversation(counted, model, 40)
-    rounds = [(conversation(counted, model, FEW), conversation(counted, model, MANY)) for _ in range(ROUNDS)]
+    counted.count_asking()
+    rounds = [(conversation(counted, model, FEW), conversation(counted, model, MANY)) for _ in range(CONVERSATIONS)]
     few, many = (min(count for count, _ in column) for column in zip(*rounds))
     session = rounds[-1][1][1]
     yield "delta_instructions", "k", (many - few) / (MANY - FEW) / TURNS / 1e3, None

@@ -234,15 +234,22 @@ static void add_name(struct ar_buf *out, const struct ar_metric_desc *d, const s
 {
 	const char *before = "{";
 
-	ar_buf_addf(out, "%s%s", d->name, suffix ? suffix : "");
+	ar_buf_addz(out, d->name);
+	ar_buf_addz(out, suffix ? suffix : "");
 	for (size_t i = 0; i < AR_METRIC_LABELS && d->labels[i]; i++) {
-		ar_buf_addf(out, "%s%s=\"", before, d->labels[i]);
+		ar_buf_addz(out, before);
+		ar_buf_addz(out, d->labels[i]);
+		ar_buf_addz(out, "=\"");
 		add_escaped(out, s->labels[i], true);
 		ar_buf_addc(out, '"');
 		before = ",";
 	}
-	if (le)
-		ar_buf_addf(out, "%sle=\"%s\"", before, le);
+	if (le) {
+		ar_buf_addz(out, before);
+		ar_buf_addz(out, "le=\"");
+		ar_buf_addz(out, le);
+		ar_buf_addc(out, '"');
+	}
 	ar_buf_addz(out, le || d->labels[0] ? "} " : " ");
 }
 
@@ -277,7 +284,9 @@ static void render_metric(struct ar_buf *out, const struct ar_metric_desc *d, co
 					     [AR_METRIC_GAUGE] = "gauge",
 					     [AR_METRIC_HISTOGRAM] = "histogram" };
 
-	ar_buf_addf(out, "# HELP %s ", d->name);
+	ar_buf_addz(out, "# HELP ");
+	ar_buf_addz(out, d->name);
+	ar_buf_addc(out, ' ');
 	add_escaped(out, ar_str_from(d->help), false);
 	ar_buf_addf(out, "\n# TYPE %s %s\n", d->name, kinds[d->kind]);
 	for (const struct ar_metric_series *s = m->first; s; s = s->next) {
