@@ -124,7 +124,18 @@ test('HI-07 AN-17 a session that lost facts is neither running nor completed: it
 		await waitFor(() => w.model.log(turnId)[0], 'the call');
 		await w.rt.kill9();
 		execute(w.dataDir, damage);
+		const listed = async (more = {}) => (await ok(w.rt, 'list_sessions', more)).sessions.map((s) => [s.sessionId, s.status, s.degraded]);
 		w.rt = await w.again();
+		// Nobody asked for it: the start finds it, as it has open work.
+		await waitFor(async () => (await listed())[0][1] === 'unknown', 'the damage in the list');
+		assert.deepEqual(await listed(), [[sessionId, 'unknown', true]], damage);
+		assert.deepEqual(await listed({ status: 'unknown' }), [[sessionId, 'unknown', true]], damage);
+		for (const status of ['running', 'idle', 'completed']) assert.deepEqual(await listed({ status }), [], `${damage} ${status}`);
+		const { tasks } = await ok(w.rt, 'find_tasks', { withInternal: true, withEnded: true });
+		assert.deepEqual(tasks.map((t) => t.status), ['unknown', 'unknown'], damage);
+		assert.equal((await ok(w.rt, 'find_tasks', { withInternal: true, status: 'unknown' })).tasks.length, 1, 'the one that was open');
+		for (const status of ['running', 'completed']) assert.deepEqual((await ok(w.rt, 'find_tasks', { withInternal: true, status })).tasks, []);
+		assert.equal((await ok(w.rt, 'get_task', { taskId: tasks[0].taskId })).status, 'unknown');
 		for (const [command, input] of [['get_session', { sessionId }], ['get_thread_read', { sessionId, threadId }]]) {
 			const { status, body } = await call(w.rt, command, input);
 			assert.deepEqual([status, body.error?.code, body.status], [500, 'storage_corrupt', undefined], `${damage} ${command}`);
@@ -138,7 +149,27 @@ test('HI-07 AN-17 a session that lost facts is neither running nor completed: it
 			const read = await ok(w.rt, 'get_session', { sessionId });
 			assert.ok(!['running', 'completed'].includes(read.status), read.status);
 			assert.ok(read.threads[0].incidents.some((i) => /are lost$/.test(i.message)), JSON.stringify(read.threads[0].incidents));
+			assert.deepEqual(await listed(), [[sessionId, read.status, undefined]], 'what it is now is known');
 		}
 		await w.rt.stop();
 	}
+});
+
+test('HI-07 AN-17 a session whose snapshot hides a lost part of its log is degraded once that was found, and says so where it is read', async () => {
+	const w = await world({ config: { 'session.snapshot_every': 5 } });
+	const { sessionId, turnId } = await submit(w.rt, '[[say one]]');
+	const follower = await follow(w.rt, sessionId);
+	await follower.ended(turnId);
+	for (const text of ['[[say two]]', '[[say three]]']) await follower.ended((await submit(w.rt, text, { sessionId })).turnId);
+	follower.stop();
+	await w.rt.stop();
+	execute(w.dataDir, 'log-gap');
+	w.rt = await w.again();
+	const shown = async () => [(await ok(w.rt, 'get_session', { sessionId })).degraded, (await ok(w.rt, 'list_sessions')).sessions[0]];
+	assert.equal((await shown())[0], undefined, 'nobody looked at that part yet');
+	const { text } = await request(w.rt, { path: '/v1/verify', body: JSON.stringify({ sessionId }) });
+	assert.equal(JSON.parse(text).sessions[0].status, 'corrupt');
+	const [read, row] = await shown();
+	assert.deepEqual([read, row.degraded, row.status], [true, true, 'idle'], 'what it is could be read');
+	await w.rt.stop();
 });

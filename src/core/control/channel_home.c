@@ -3,6 +3,7 @@
  * Their place is one in the feed of all sessions (port/store_feed.h): how far it goes, and how far what
  * was removed of it went, is asked of the store before anything is decided. Owner: the loop thread. */
 #include "control_priv.h"
+#include "find/degraded.h"
 #include "storage.h"
 #include "places.h"
 
@@ -92,7 +93,7 @@ static void on_sessions(struct ar_store_op *op)
 	}
 	ar_jw_open(&json);
 	ar_jw_key(&json, "snapshot");
-	ar_list_write(&q->sessions, "sessions", &json);
+	ar_list_write_sessions(c, &q->sessions, AR_STR_NONE, &json);
 	ar_jw_mint(&json, "asOfSequence", q->all.position);
 	ar_jw_mstr(&json, "cursor", q->all.cursor);
 	ar_jw_mstr(&json, "replayMode", has_gap ? AR_STR("partial") : AR_STR("replay"));

@@ -1,8 +1,10 @@
 /* Reads of sessions: one, one thread of it, a window of its history, all of them. */
 #include "control_priv.h"
+#include "find/degraded.h"
 #include "storage.h"
 #include "projection.h"
 #include "tenant.h"
+#include "verify/damaged.h"
 
 #define HISTORY_DEFAULT 50
 #define HISTORY_MAX 500
@@ -111,6 +113,8 @@ static void write_session(struct ar_call *c, const struct ar_session *s, struct 
 
 	ar_jw_open(w);
 	ar_projection_session(s, ar_str_from(c->control->store->runtime_id), &of, w);
+	if (ar_engine_damage(c->control->engine, s->session_key))
+		ar_jw_mbool(w, "degraded", true);
 	ar_jw_key(w, "historyCursor");
 	ar_jw_open(w);
 	ar_jw_mint(w, "before", (int64_t)s->head + 1);
@@ -122,13 +126,15 @@ static void answer_without_history(struct ar_call *c, const struct ar_session *s
 	struct ar_str part = wants_ended(c->input) ? AR_STR(INCLUDE_ENDED) : AR_STR_NONE;
 	struct ar_jw w = ar_jw(&c->reply);
 
-	bool is_streaming = streaming_threads(c, s).count > 0;
+	/* what no fact says is not kept for the next reader */
+	bool is_passing =
+		streaming_threads(c, s).count > 0 || ar_engine_damage(c->control->engine, s->session_key);
 
-	if (!is_streaming && ar_read_cache_answer(c, s, part))
+	if (!is_passing && ar_read_cache_answer(c, s, part))
 		return;
 	write_session(c, s, &w);
 	ar_jw_close(&w);
-	if (!is_streaming)
+	if (!is_passing)
 		ar_read_cache_store(c, s, part);
 	ar_call_done(c, 200);
 }
@@ -254,7 +260,18 @@ void ar_list_answer(struct ar_store_op *op, const char *name)
 
 static void on_sessions(struct ar_store_op *op)
 {
-	ar_list_answer(op, "sessions");
+	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, sessions.op);
+	struct ar_call *c = q->call;
+	const struct ar_cmd_list_sessions_in *in = c->input;
+	struct ar_jw w = ar_jw(&c->reply);
+
+	if (op->status != AR_OK) {
+		ar_list_answer(op, "sessions");
+		return;
+	}
+	ar_list_write_sessions(c, &q->sessions, in->status, &w);
+	ar_store_op_fini(op);
+	ar_call_done(c, 200);
 }
 
 void ar_query_list_sessions(struct ar_call *c)
@@ -271,6 +288,8 @@ void ar_query_list_sessions(struct ar_call *c)
 	wanted->workspace = in->workspace;
 	wanted->status =
 		in->archived == AR_LIST_SESSIONS_ARCHIVED_ONLY ? AR_STR(AR_STORE_ARCHIVED) : in->status;
+	if (ar_list_is_unknown(wanted->status))
+		wanted->status = AR_STR_NONE;
 	if (!in->archived || in->archived == AR_LIST_SESSIONS_ARCHIVED_EXCLUDE)
 		wanted->except = AR_STR(AR_STORE_ARCHIVED);
 	wanted->limit = ar_call_limit(in->limit, AR_LIST_DEFAULT, AR_LIST_MAX);

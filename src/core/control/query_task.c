@@ -1,5 +1,6 @@
 /* Reads of tasks. */
 #include "control_priv.h"
+#include "find/degraded.h"
 #include "storage.h"
 #include "projection.h"
 
@@ -21,10 +22,14 @@ static void on_task(struct ar_store_op *op)
 {
 	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, tasks.op);
 	struct ar_call *c = q->call;
+	struct ar_jw w = ar_jw(&c->reply);
 
 	if (store_failed(c, op))
 		return;
-	ar_buf_adds(&c->reply, q->tasks.rows[0].record);
+	if (ar_call_cannot_read(c, q->tasks.session))
+		ar_record_write_unknown(c, q->tasks.rows[0].record, false, &w);
+	else
+		ar_buf_adds(&c->reply, q->tasks.rows[0].record);
 	ar_store_op_fini(op);
 	ar_call_done(c, 200);
 }

@@ -156,8 +156,8 @@ struct ar_engine {
 	struct ar_map usage; /* tenant -> struct ar_tenant_count */
 	bool is_scanning;
 	bool has_scan_failed; /* by the store; some sessions with open work may not have been seen */
-	bool is_stopping;
-	bool is_draining;
+	bool is_stopping, is_draining;
+	struct ar_damaged *damaged; /* verify/damaged.c; NULL: no session is known to be */
 	bool is_final_shutdown; /* the runtime is about to stop for good */
 };
 

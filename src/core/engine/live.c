@@ -6,6 +6,7 @@
 #include "quota/usage.h"
 #include "send/send_run.h"
 #include "request/watch.h"
+#include "verify/damaged.h"
 #include "worker/worker_watch.h"
 #include "item/items.h"
 
@@ -192,6 +193,7 @@ void ar_engine_free(struct ar_engine *e)
 	ar_store_op_fini(&e->scan.op);
 	ar_upkeep_fini(&e->upkeep);
 	ar_due_fini(e);
+	ar_damaged_fini(e);
 	ar_json_parser_free(e->json);
 	ar_json_parser_free(e->member_json);
 	ar_json_parser_free(e->decide_json);

@@ -6,6 +6,7 @@
 #include "request/messages.h"
 #include "quota/usage.h"
 #include "storage.h"
+#include "verify/damaged.h"
 
 static enum ar_status apply_line(struct ar_live *l, struct ar_str line, struct ar_arena *arena,
 				 struct ar_error *err)
@@ -150,6 +151,8 @@ static void not_read(struct ar_live *l, enum ar_status status, const char *why)
 	struct ar_error err;
 
 	l->engine->has_scan_failed |= l->is_scanned && status != AR_E_CORRUPT;
+	if (status == AR_E_CORRUPT)
+		ar_damaged_unread(l->engine, ar_live_session_key(l));
 	ar_storage_refuse(&err, status, why, ar_live_session_key(l));
 	ar_live_refuse(l, err.code, err.msg);
 }
@@ -186,6 +189,7 @@ static void on_load(struct ar_store_op *op)
 		ar_live_forget(l);
 		not_read(l, AR_E_CORRUPT, err.msg);
 	} else {
+		ar_damaged_loaded(e, ar_live_session_key(l));
 		ar_usage_loaded(l);
 		keep_saved(l);
 		is_back = true;

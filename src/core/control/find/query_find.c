@@ -4,6 +4,7 @@
  * that a caller made up leads to nothing but its own sessions. Owner: the loop thread. */
 #include "codec.h"
 #include "control_priv.h"
+#include "find/degraded.h"
 #include "index_rows.h"
 #include "storage.h"
 
@@ -23,6 +24,7 @@ struct walk {
 	struct ar_call *call;
 	struct ar_jw w;
 	bool is_processes, with_ended, with_internal;
+	bool cannot_read; /* the session whose rows are read */
 	int status; /* of tasks; 0: any */
 	size_t wanted, found, sessions_seen, rows_seen;
 	struct ar_store_sessions sessions;
@@ -99,9 +101,12 @@ static bool is_wanted(struct walk *k, struct ar_str text)
 static void add_record(struct walk *k, struct ar_str record)
 {
 	k->rows_seen++;
-	if (!is_wanted(k, record))
+	if (!is_wanted(k, record) || (k->cannot_read && k->status && k->status != AR_TASK_STATUS_UNKNOWN))
 		return;
-	ar_jw_raw(&k->w, record);
+	if (k->cannot_read)
+		ar_record_write_unknown(k->call, record, false, &k->w);
+	else
+		ar_jw_raw(&k->w, record);
 	k->found++;
 }
 
@@ -153,18 +158,18 @@ static void on_items(struct ar_store_op *op)
 static void read_tasks(struct walk *k, struct ar_str session, size_t limit)
 {
 	struct ar_str except = AR_STR_NONE;
+	int status = k->cannot_read ? 0 : k->status; /* no row says unknown */
 
-	if (!k->status)
+	if (!status)
 		except = k->with_ended ? AR_STR(ARCHIVED) : AR_STR(ENDED);
 	ar_store_op_fini(&k->tasks.op);
-	k->tasks =
-		(struct ar_store_tasks){ .op = { .kind = AR_STORE_TASKS, .done = on_tasks },
-					 .session = session,
-					 .status = ar_str_from(ar_enum_name(&ar_task_status_desc, k->status)),
-					 .except = except,
-					 .with_internal = k->with_internal,
-					 .after = k->after,
-					 .limit = limit };
+	k->tasks = (struct ar_store_tasks){ .op = { .kind = AR_STORE_TASKS, .done = on_tasks },
+					    .session = session,
+					    .status = ar_str_from(ar_enum_name(&ar_task_status_desc, status)),
+					    .except = except,
+					    .with_internal = k->with_internal,
+					    .after = k->after,
+					    .limit = limit };
 	ar_store_submit(k->call->control->store, &k->tasks.op);
 }
 
@@ -198,6 +203,7 @@ static void read_rows(struct walk *k)
 		answer(k, session, 0);
 		return;
 	}
+	k->cannot_read = ar_call_cannot_read(k->call, session);
 	if (k->after == 0 && ar_str_eq(session, k->resumed))
 		k->after = k->resumed_after;
 	if (k->is_processes)

@@ -4,6 +4,7 @@
  * verify_fold.c. Owner: the loop thread. */
 #include "verify/verify_priv.h"
 #include "storage.h"
+#include "verify/damaged.h"
 
 #include <string.h>
 
@@ -64,6 +65,10 @@ static void conclude(struct ar_verify *w)
 		v->verdict = AR_VERIFY_DIFFERS;
 	else
 		v->verdict = v->finding_count > 0 ? AR_VERIFY_REPAIRED : AR_VERIFY_OK;
+	if (v->verdict == AR_VERIFY_CORRUPT)
+		ar_damaged_log(w->engine, v->session);
+	else if (v->verdict != AR_VERIFY_DIFFERS)
+		ar_damaged_forget(w->engine, v->session);
 	finish(w);
 }
 
