@@ -122,6 +122,13 @@ static void write_failure(struct ar_jw *j, const struct ar_files_work *w)
 	ar_jw_mstr(j, "category", ar_str_from(w->category));
 	ar_jw_mstr(j, "message", w->message);
 	ar_jw_mstr(j, "advice", ar_str_from(w->advice));
+	if (ar_str_absent(w->denied))
+		return;
+	ar_jw_key(j, "denied");
+	ar_jw_open(j);
+	ar_jw_mstr(j, "path", w->denied);
+	ar_jw_mint(j, "errno", w->denied_errno);
+	ar_jw_close(j);
 }
 
 static void write_image(struct ar_jw *j, const struct ar_tool_image *image)

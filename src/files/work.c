@@ -121,7 +121,7 @@ void ar_files_forgive(struct ar_files_work *w)
 {
 	w->outcome = (enum ar_tool_outcome)0;
 	w->category = w->advice = NULL;
-	w->message = AR_STR_NONE;
+	w->message = w->denied = AR_STR_NONE;
 }
 
 bool ar_files_is_over(const struct ar_files_work *w)

@@ -49,6 +49,9 @@ struct ar_files_work {
 	enum ar_tool_outcome outcome; /* 0: still fine */
 	const char *category, *advice;
 	struct ar_str message;
+	/* The kernel refused this path by rules of the workspace or the sandbox; absent: it did not. */
+	struct ar_str denied;
+	int denied_errno;
 };
 
 struct ar_files_kind {

@@ -111,6 +111,10 @@ void ar_workspace_refuse(struct ar_files_work *w, struct ar_str path, int code)
 	}
 	struct ar_str before, after = ar_str_split(ar_str_from(r->sentence), '%', &before);
 
+	if (!ar_files_failed(w) && (code == EXDEV || code == EROFS || code == EBUSY)) {
+		w->denied = ar_shown_path(&w->arena, path);
+		w->denied_errno = code;
+	}
 	ar_files_fail(w, r->category, r->advice, "%.*s%s%s", AR_STR_ARG(before),
 		      ar_shown_path(&w->arena, path).p, after.p + 1);
 }

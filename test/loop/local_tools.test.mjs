@@ -104,7 +104,7 @@ test('TL-18 what leads out of the workspace is refused with advice that the mode
 	const paths = ['out/passwd', '../../etc/passwd', '/etc/passwd'];
 	const { end, failed } = await turn(w.rt, paths.map((path) => ask('read_file', { path })).join(''));
 	assert.equal(end.type, 'turn.completed');
-	assert.deepEqual(failed.map((f) => f.payload.errorCategory), paths.map(() => 'outside_workspace'));
+	assert.deepEqual(failed.map((f) => f.payload.errorCategory), paths.map(() => 'sandbox'));
 	for (const f of failed) assert.match(f.payload.recoveryAdvice, /inside the workspace/);
 	assert.match(await bytes(w.rt, end.payload.outputRef), /The tool said: .* leads out of the workspace/);
 });

@@ -98,15 +98,15 @@ test('what is protected or outside stays as it is, whatever a path or a patch sa
 	give(workspace);
 	const w = await start(workspace);
 	const refused = [
-		['write_file', { path: '.git/hooks/pre-commit', content: 'evil' }, 'protected'],
-		['write_file', { path: '.git/hooks/post-checkout', content: 'evil' }, 'protected'],
-		['edit_file', { path: '.git/config', oldText: '[core]', newText: '[core]\nfsmonitor=evil' }, 'protected'],
-		['write_file', { path: 'out/new', content: 'evil' }, 'outside_workspace'],
+		['write_file', { path: '.git/hooks/pre-commit', content: 'evil' }, 'sandbox'],
+		['write_file', { path: '.git/hooks/post-checkout', content: 'evil' }, 'sandbox'],
+		['edit_file', { path: '.git/config', oldText: '[core]', newText: '[core]\nfsmonitor=evil' }, 'sandbox'],
+		['write_file', { path: 'out/new', content: 'evil' }, 'sandbox'],
 		['write_file', { path: 'link', content: 'evil' }, 'is_link'],
-		['write_file', { path: '/etc/evil', content: 'evil' }, 'outside_workspace'],
-		['read_file', { path: 'link' }, 'outside_workspace'],
-		['apply_patch', { patch: '--- /dev/null\n+++ b/../evil\n@@ -0,0 +1 @@\n+x\n' }, 'outside_workspace'],
-		['apply_patch', { patch: '*** Begin Patch\n*** Update File: d/f\n*** Move to: .git/hooks/f\n@@\n-x\n+y\n*** End Patch\n' }, 'protected'],
+		['write_file', { path: '/etc/evil', content: 'evil' }, 'sandbox'],
+		['read_file', { path: 'link' }, 'sandbox'],
+		['apply_patch', { patch: '--- /dev/null\n+++ b/../evil\n@@ -0,0 +1 @@\n+x\n' }, 'sandbox'],
+		['apply_patch', { patch: '*** Begin Patch\n*** Update File: d/f\n*** Move to: .git/hooks/f\n@@\n-x\n+y\n*** End Patch\n' }, 'sandbox'],
 	];
 	for (const [name, args, category] of refused) {
 		const end = await run(w.rt, name, args);
@@ -271,6 +271,6 @@ test('SB-07 what a file tool is refused, and what it makes where nothing was pro
 	assert.deepEqual(await violations(made), [['observed', 'logged', 'create .vscode', true, true]]);
 	const again = await run(w.rt, 'write_file', { path: '.vscode/tasks.json', content: '{"x":1}\n' });
 	assert.equal(again.type, 'tool.failed', 'now that it is there it is protected');
-	assert.deepEqual(await violations(again), []);
+	assert.deepEqual(await violations(again), [['enforcer', 'blocked', 'write_file .vscode/tasks.json', true, true]]);
 	await w.rt.stop();
 });

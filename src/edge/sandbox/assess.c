@@ -152,6 +152,23 @@ static void write_gaps(struct ar_jw *w, const struct ar_mechanisms *m, const str
 	ar_jw_close_array(w);
 }
 
+/* Refusals that leave no record here: a reader must not take their absence for proof. */
+static void write_unseen(struct ar_jw *w, const struct ar_mechanisms *m, const struct ar_assess_options *o)
+{
+	ar_jw_key(w, "violationsUnseen");
+	ar_jw_open_array(w);
+	if (!m->works[AR_MECH_SECCOMP_NOTIFY])
+		ar_jw_str(w, AR_STR("refused system calls: the kernel does not tell of them"));
+	if (m->works[AR_MECH_LANDLOCK] && !o->sees_landlock)
+		ar_jw_str(w, AR_STR("files that Landlock refused to a command, such as /etc/shadow: only "
+				    "kernel audit tells of them (sandbox.audit, a daemon of root)"));
+	if (!o->sees_mounts)
+		ar_jw_str(w, AR_STR("writes of a command to read-only places: only kernel audit tells of "
+				    "them (sandbox.audit, a daemon of root)"));
+	ar_jw_str(w, AR_STR("files that the sandbox does not show: for a command they do not exist"));
+	ar_jw_close_array(w);
+}
+
 static void write_evidence(struct ar_jw *w, const struct ar_mechanisms *m, const struct ar_assess_options *o,
 			   bool is_danger)
 {
@@ -194,6 +211,8 @@ static struct ar_str guarantees(const struct ar_mechanisms *m, enum ar_sandbox_p
 		   : is_danger && backend == AR_PLAN_USERNS ? AR_STR("reaper")
 							    : AR_STR("pid_namespace"));
 	write_evidence(&w, m, o, is_danger);
+	if (!is_danger)
+		write_unseen(&w, m, o);
 	write_gaps(&w, m, p, o->lacks_cpu);
 	ar_jw_close(&w);
 	text = ar_arena_str(a, ar_buf_str(&out));

@@ -241,6 +241,10 @@ static void process_ended(struct ar_tool_source *s AR_UNUSED, struct ar_tool_cal
 
 	if (!c)
 		return;
+	if (ar_exec_was_denied(r))
+		ending = (struct ar_exec_ending){ AR_TOOL_ERROR, "sandbox",
+						  "The sandbox refused what the text names; do without it, "
+						  "or ask for more with sandbox=... and a justification." };
 	ar_exec_write_result(r, &text);
 	ar_exec_write_end(r->end, &line);
 	ar_exec_result_json(r, &json);

@@ -212,6 +212,23 @@ static void write_violations(const struct ar_process_result *r, struct ar_buf *o
 	ar_arena_fini(&a);
 }
 
+bool ar_exec_was_denied(const struct ar_process_result *r)
+{
+	struct ar_json_parser *parser;
+	struct ar_arena a = { 0 };
+	bool is_denied = false;
+
+	if (r->violation_count == 0 || r->end->outcome != AR_PROC_EXITED ||
+	    (r->end->exit_code == 0 && ar_str_empty(r->end->signal)))
+		return false;
+	parser = ar_json_parser_new();
+	for (size_t i = 0; i < r->violation_count && !is_denied; i++)
+		is_denied = !read_tried(parser, r->violations[i], &a).is_seen;
+	ar_json_parser_free(parser);
+	ar_arena_fini(&a);
+	return is_denied;
+}
+
 /* ---- all together ---- */
 
 void ar_exec_write_result(const struct ar_process_result *r, struct ar_buf *out)

@@ -17,6 +17,9 @@ struct ar_exec_ending {
 
 struct ar_exec_ending ar_exec_ending_of(const struct ar_process_end *end);
 
+/* It did not end well, and the sandbox refused it something meanwhile: both are on record. */
+bool ar_exec_was_denied(const struct ar_process_result *r);
+
 /* One line, without an end of line. */
 void ar_exec_write_end(const struct ar_process_end *end, struct ar_buf *out);
 

@@ -4,7 +4,10 @@
 
 #include "artifacts.h"
 
+#include <errno.h>
 #include <string.h>
+
+#define DENIED_PATH_MAX 1024
 
 static const struct ar_tool_result cancelled = {
 	.outcome = AR_TOOL_CANCELLED,
@@ -62,6 +65,37 @@ static void read_success(struct ar_files_answer *a, struct ar_json v)
 	a->result.changes = ar_arena_str(&a->arena, ar_buf_str(&text));
 }
 
+/* The kernel refused a path to the tool itself: proof, unlike what a program of others prints. */
+static struct ar_str denial_text(struct ar_files_answer *a, struct ar_str path, int64_t code)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf out = { 0 };
+	struct ar_jw w = ar_jw(&out);
+	struct ar_str shown = ar_str_utf8_prefix(path, DENIED_PATH_MAX);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "boundary", code == EXDEV ? AR_STR("path") : AR_STR("filesystem"));
+	ar_jw_mstr(&w, "attempted", ar_arena_fmt(&a->arena, "%s %.*s", a->tool, AR_STR_ARG(shown)));
+	ar_jw_mstr(&w, "effect", AR_STR("blocked"));
+	ar_jw_mstr(&w, "evidence", AR_STR("enforcer"));
+	ar_jw_mint(&w, "errno", code);
+	ar_jw_mint(&w, "count", 1);
+	ar_jw_mbool(&w, "isLast", true);
+	ar_jw_close(&w);
+	return ar_arena_str(&a->arena, ar_buf_str(&out));
+}
+
+static void read_denial(struct ar_files_answer *a, struct ar_json denied)
+{
+	struct ar_str path = text_member(denied, "path");
+	int64_t code = 0;
+
+	if (ar_str_empty(path) || !ar_json_i64(ar_json_get(denied, "errno"), &code) ||
+	    (code != EXDEV && code != EROFS && code != EBUSY))
+		return;
+	a->denial = denial_text(a, path, code);
+	a->result.category = AR_STR("sandbox");
+}
+
 static void read_failure(struct ar_files_answer *a, struct ar_json v, int64_t outcome)
 {
 	a->result.outcome = outcome == AR_TOOL_NOT_RUN ? AR_TOOL_NOT_RUN : AR_TOOL_ERROR;
@@ -69,6 +103,7 @@ static void read_failure(struct ar_files_answer *a, struct ar_json v, int64_t ou
 	a->result.message = text_member(v, "message");
 	a->result.advice = text_member(v, "advice");
 	a->result.text = join_sentences(&a->arena, a->result.message, a->result.advice);
+	read_denial(a, ar_json_get(v, "denied"));
 }
 
 /* It ended without an answer that can be read. */
@@ -110,6 +145,22 @@ static void set_not_started(struct ar_files_answer *a, const struct ar_contained
 	a->result.retryable = !end->is_unavailable;
 }
 
+static void set_violations(struct ar_files_answer *a, const struct ar_contained_end *end)
+{
+	struct ar_str *all;
+
+	a->result.violations = end->violations;
+	a->result.violation_count = end->violation_count;
+	if (ar_str_absent(a->denial))
+		return;
+	all = ar_arena_alloc(&a->arena, (end->violation_count + 1) * sizeof(*all));
+	for (size_t i = 0; i < end->violation_count; i++)
+		all[i] = end->violations[i];
+	all[end->violation_count] = a->denial;
+	a->result.violations = all;
+	a->result.violation_count++;
+}
+
 const struct ar_tool_result *ar_files_answer_read(struct ar_files_answer *a,
 						  const struct ar_contained_end *end)
 {
@@ -122,8 +173,7 @@ const struct ar_tool_result *ar_files_answer_read(struct ar_files_answer *a,
 	else
 		read_output(a, end);
 	a->result.boundary = end->ready;
-	a->result.violations = end->violations;
-	a->result.violation_count = end->violation_count;
+	set_violations(a, end);
 	a->result.profile = a->profile;
 	return &a->result;
 }

@@ -9,9 +9,11 @@
 struct ar_files_answer {
 	struct ar_json_parser *parser;
 	enum ar_sandbox_profile profile; /* that it was started in */
+	const char *tool; /* its name */
 	bool writes; /* the tool changes files: when its end is lost nobody knows how far it came */
 	struct ar_arena arena;
 	struct ar_tool_image image;
+	struct ar_str denial; /* violation of the tool itself, JSON; absent: none */
 	struct ar_tool_result result;
 };
 

@@ -46,6 +46,7 @@ static void contained_done(void *arg, const struct ar_contained_end *end)
 	struct files_call *f = arg;
 	struct ar_files_answer answer = { .parser = f->owner->parser,
 					  .profile = f->profile,
+					  .tool = f->kind->name,
 					  .writes = f->kind->writes };
 
 	end_call(f, ar_files_answer_read(&answer, end));

@@ -280,6 +280,32 @@ static void violations_are_summarised(void **state)
 	assert_non_null(strstr(b->text.p,
 			       "the sandbox blocked: write /etc/x (3 times), connect; if the task needs "
 			       "it, ask for more with sandbox=... and a justification"));
+	assert_int_equal(b->outcome, AR_TOOL_ERROR);
+}
+
+/* What was only seen afterwards was refused by nobody, and a command that ended well did not fail. */
+static void only_a_denial_fails_a_call(void **state)
+{
+	static const struct ar_str seen[] = {
+		AR_STR("{\"attempted\":\"create .envrc\",\"effect\":\"logged\",\"count\":1}"),
+	};
+	static const struct ar_str blocked[] = {
+		AR_STR("{\"attempted\":\"mount\",\"effect\":\"blocked\",\"count\":1}"),
+	};
+	struct ar_process_end failed = { .outcome = AR_PROC_EXITED, .exit_code = 1 };
+	struct ar_process_end well = { .outcome = AR_PROC_EXITED };
+	struct bench *b = *state;
+
+	start(b, "shell", "{\"command\":\"x\"}");
+	b->source->v->process_ended(b->source, &b->call,
+				    &(struct ar_process_result){
+					    .end = &failed, .violations = seen, .violation_count = 1 });
+	assert_int_equal(b->outcome, AR_TOOL_OK);
+	start(b, "shell", "{\"command\":\"x\"}");
+	b->source->v->process_ended(b->source, &b->call,
+				    &(struct ar_process_result){
+					    .end = &well, .violations = blocked, .violation_count = 1 });
+	assert_int_equal(b->outcome, AR_TOOL_OK);
 }
 
 static void what_lives_on_ends_its_call_at_the_start(void **state)
@@ -448,6 +474,7 @@ int main(void)
 		TEST(long_output_has_head_and_tail),
 		TEST(binary_output_is_shown_in_hexadecimal),
 		TEST(violations_are_summarised),
+		TEST(only_a_denial_fails_a_call),
 		TEST(what_lives_on_ends_its_call_at_the_start),
 		TEST(a_terminal_shows_its_first_output),
 		TEST(a_process_of_before_is_not_asked_for_again),
