@@ -3,14 +3,23 @@
 
 #include <sodium.h>
 
-struct ar_str ar_base64(struct ar_arena *a, struct ar_str bytes)
+static struct ar_str encode(struct ar_arena *a, struct ar_str bytes, int variant)
 {
-	size_t room = sodium_base64_ENCODED_LEN(bytes.len, sodium_base64_VARIANT_ORIGINAL);
+	size_t room = sodium_base64_encoded_len(bytes.len, variant);
 	char *text = ar_arena_alloc(a, room);
 
-	sodium_bin2base64(text, room, (const unsigned char *)bytes.p, bytes.len,
-			  sodium_base64_VARIANT_ORIGINAL);
+	sodium_bin2base64(text, room, (const unsigned char *)bytes.p, bytes.len, variant);
 	return ar_str_from(text);
+}
+
+struct ar_str ar_base64(struct ar_arena *a, struct ar_str bytes)
+{
+	return encode(a, bytes, sodium_base64_VARIANT_ORIGINAL);
+}
+
+struct ar_str ar_base64url(struct ar_arena *a, struct ar_str bytes)
+{
+	return encode(a, bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
 static bool decode(struct ar_arena *a, struct ar_str text, int variant, struct ar_str *ret)
