@@ -9833,6 +9833,8 @@ const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
 	[AR_ROUTE_AUDIT] = { "/v1/audit", false, AR_ACCESS_NODE },
 	[AR_ROUTE_WORKER] = { "/v1/worker", true, AR_ACCESS_ANY },
 	[AR_ROUTE_TRIGGER] = { "/v1/triggers/{name}", false, AR_ACCESS_PUBLIC },
+	[AR_ROUTE_AGENT_CARD] = { "/.well-known/agent-card.json", true, AR_ACCESS_PUBLIC },
+	[AR_ROUTE_AGENT_CARD_OF] = { "/a2a/{agent}/.well-known/agent-card.json", true, AR_ACCESS_PUBLIC },
 };
 
 const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {

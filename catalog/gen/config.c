@@ -25,6 +25,7 @@ static const char *const ar_values_mcp_servers_era[] = { "auto", "legacy", "mode
 static const char *const ar_values_http_tools_method[] = { "GET", "POST", "PUT", "PATCH", "DELETE", NULL };
 static const char *const ar_values_hooks_point[] = { "session_start", "user_prompt_submit", "pre_tool_use", "permission_request", "post_tool_use", "post_tool_failure", "post_sampling", "stop", NULL };
 static const char *const ar_values_hooks_on_failure[] = { "auto", "open", "closed", NULL };
+static const char *const ar_values_a2a_agents_mode[] = { "default", "untrusted", "on_request", "on_failure", "never", "plan", "auto", NULL };
 static const char *const ar_values_permission_rules_effect[] = { "allow", "ask", "deny", NULL };
 static const char *const ar_values_certificates_scopes[] = { "read", "submit", "decide", "worker", "admin", NULL };
 static const char *const ar_values_triggers_mode[] = { "default", "untrusted", "on_request", "on_failure", "never", "plan", "auto", NULL };
@@ -405,6 +406,15 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "redact.inputs", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "true", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, redact.inputs),
 	  "Redacts the input of callers as well as the output of models." },
+	{ "a2a.url", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, a2a.url),
+	  "Public base address of this server for other agents, such as https://agents.example.com; it stands on the cards of a2a_agents." },
+	{ "a2a.card_key", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, a2a.card_key),
+	  "PEM file with a private key of the curve P-256 that signs the cards, of this user alone (mode 0600); empty signs none." },
+	{ "a2a.standard_agent", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, a2a.standard_agent),
+	  "Agent of a2a_agents whose card is at /.well-known/agent-card.json; empty is the first." },
 	{ "webhook.report_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "5000", NULL, false, false, false, 1, 600000, NULL, false, false,
 	  offsetof(struct ar_config, webhook.report_ms),
 	  "How often a webhook records its position; after a crash it sends again what came after that, with the same delivery ids." },
@@ -601,7 +611,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 190;
+const size_t ar_config_key_count = 193;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
@@ -840,6 +850,36 @@ static const struct ar_config_key agents_keys[] = {
 	  "Workspace whose sessions get them: its id, or the path of its folder, absolute and without links; empty is any." },
 };
 
+static const struct ar_config_key a2a_agents_keys[] = {
+	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
+	  offsetof(struct ar_config_a2a_agents, name),
+	  "Name in the address." },
+	{ "title", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_a2a_agents, title),
+	  "Name on its card; empty is the same name." },
+	{ "description", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, false,
+	  offsetof(struct ar_config_a2a_agents, description),
+	  "What it is for, on its card." },
+	{ "version", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "1", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_a2a_agents, version),
+	  "Its version, on its card." },
+	{ "tenants", AR_CONFIG_STRINGS, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_a2a_agents, tenants),
+	  "Tenants whose callers may use it; * is all of them. If none is named, the tenant local." },
+	{ "skills", AR_CONFIG_STRINGS, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_a2a_agents, skills),
+	  "Agent definitions that its public card names as skills; all that the tenant of a caller has are on the extended card." },
+	{ "workspace", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_a2a_agents, workspace),
+	  "Workspace of its sessions (ws_...); empty is none." },
+	{ "model", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_a2a_agents, model),
+	  "Model of its turns; empty is the default." },
+	{ "mode", AR_CONFIG_ENUM, AR_CONFIG_UNIT_NONE, "default", NULL, false, false, false, 0, 0, ar_values_a2a_agents_mode, false, false,
+	  offsetof(struct ar_config_a2a_agents, mode),
+	  "Permission mode of its turns." },
+};
+
 static const struct ar_config_key permission_rules_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
 	  offsetof(struct ar_config_permission_rules, name),
@@ -991,6 +1031,9 @@ const struct ar_config_list ar_config_lists[] = {
 	{ "agents", agents_keys, 3, sizeof(struct ar_config_agents),
 	  offsetof(struct ar_config, agents), offsetof(struct ar_config, agents_count),
 	  "Directories with agent definitions, files NAME.md; read at start." },
+	{ "a2a_agents", a2a_agents_keys, 9, sizeof(struct ar_config_a2a_agents),
+	  offsetof(struct ar_config, a2a_agents), offsetof(struct ar_config, a2a_agents_count),
+	  "Agents that other systems may use by A2A, under /a2a/NAME; needs a2a.url. See docs/a2a-cards.md." },
 	{ "permission_rules", permission_rules_keys, 9, sizeof(struct ar_config_permission_rules),
 	  offsetof(struct ar_config, permission_rules), offsetof(struct ar_config, permission_rules_count),
 	  "Rules that decide about tool calls; deny wins over ask, ask over allow." },
@@ -1004,5 +1047,5 @@ const struct ar_config_list ar_config_lists[] = {
 	  offsetof(struct ar_config, triggers), offsetof(struct ar_config, triggers_count),
 	  "Requests of other systems that start a turn or a job: POST /v1/triggers/NAME." },
 };
-const size_t ar_config_list_count = 12;
+const size_t ar_config_list_count = 13;
 

@@ -133,6 +133,16 @@ enum ar_config_hooks_on_failure {
 	AR_CONFIG_HOOKS_ON_FAILURE_CLOSED,
 };
 
+enum ar_config_a2a_agents_mode {
+	AR_CONFIG_A2A_AGENTS_MODE_DEFAULT,
+	AR_CONFIG_A2A_AGENTS_MODE_UNTRUSTED,
+	AR_CONFIG_A2A_AGENTS_MODE_ON_REQUEST,
+	AR_CONFIG_A2A_AGENTS_MODE_ON_FAILURE,
+	AR_CONFIG_A2A_AGENTS_MODE_NEVER,
+	AR_CONFIG_A2A_AGENTS_MODE_PLAN,
+	AR_CONFIG_A2A_AGENTS_MODE_AUTO,
+};
+
 enum ar_config_permission_rules_effect {
 	AR_CONFIG_PERMISSION_RULES_EFFECT_ALLOW,
 	AR_CONFIG_PERMISSION_RULES_EFFECT_ASK,
@@ -356,6 +366,12 @@ struct ar_config_redact {
 	bool inputs;
 };
 
+struct ar_config_a2a {
+	const char *url;
+	const char *card_key;
+	const char *standard_agent;
+};
+
 struct ar_config_webhook {
 	int64_t report_ms;
 };
@@ -562,6 +578,19 @@ struct ar_config_agents {
 	const char *workspace;
 };
 
+/* One entry of a2a_agents. */
+struct ar_config_a2a_agents {
+	const char *name;
+	const char *title;
+	const char *description;
+	const char *version;
+	struct ar_config_strings tenants;
+	struct ar_config_strings skills;
+	const char *workspace;
+	const char *model;
+	int mode;
+};
+
 /* One entry of permission_rules. */
 struct ar_config_permission_rules {
 	const char *name;
@@ -645,6 +674,7 @@ struct ar_config {
 	struct ar_config_blob blob;
 	struct ar_config_context context;
 	struct ar_config_redact redact;
+	struct ar_config_a2a a2a;
 	struct ar_config_webhook webhook;
 	struct ar_config_permission permission;
 	struct ar_config_channel channel;
@@ -674,6 +704,8 @@ struct ar_config {
 	size_t skills_count;
 	struct ar_config_agents *agents;
 	size_t agents_count;
+	struct ar_config_a2a_agents *a2a_agents;
+	size_t a2a_agents_count;
 	struct ar_config_permission_rules *permission_rules;
 	size_t permission_rules_count;
 	struct ar_config_certificates *certificates;

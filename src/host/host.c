@@ -657,7 +657,8 @@ static enum ar_status open_all(struct ar_host *r, struct ar_config *config, stru
 	r->requests.runtime_id = r->policy.runtime_id;
 	r->requests.log = r->lost_writes.log = &r->start->log;
 	ar_request_log_wire(config, &r->ops);
-	if (ar_memory_check(&r->memory, err) != AR_OK || open_http(r, config, err) != AR_OK)
+	if (ar_host_a2a_open(config, &r->policy, &r->ops.a2a, err) != AR_OK ||
+	    ar_memory_check(&r->memory, err) != AR_OK || open_http(r, config, err) != AR_OK)
 		return err->status;
 	if (r->member)
 		ar_node_serve(r);
@@ -783,6 +784,7 @@ enum ar_run_end ar_host_free(struct ar_host *r)
 	ar_host_webhooks_free(r->webhooks);
 	ar_observers_free(r);
 	ar_host_triggers_free(r->triggers);
+	ar_host_a2a_close(r->ops.a2a);
 	ar_tools_free(&r->tools);
 	ar_instruction_file_free(r->instructions);
 	ar_secret_renewal_free(r->renewal);

@@ -3,6 +3,7 @@
 #ifndef AR_HOST_HOST_PRIV_H
 #define AR_HOST_HOST_PRIV_H
 
+#include "a2a/host_a2a.h"
 #include "ops/evidence_key.h"
 #include "access/host_access.h"
 #include "arena.h"

@@ -41,6 +41,9 @@ static const struct {
 	HEADER("x-hub-signature-256", hub_signature),
 	HEADER("x-github-delivery", hub_delivery),
 	HEADER("x-gitlab-token", gitlab_token),
+	HEADER("a2a-version", a2a_version),
+	HEADER("a2a-extensions", a2a_extensions),
+	HEADER("x-a2a-extensions", x_a2a_extensions),
 };
 
 bool ar_is_word(struct ar_str s, const char *word)
@@ -66,6 +69,19 @@ bool ar_header_has_word(struct ar_str list, const char *word)
 	while (ar_header_next(&list, &item)) {
 		ar_str_split(item, ';', &name);
 		if (ar_is_word(ar_str_trim(name, " \t"), word))
+			return true;
+	}
+	return false;
+}
+
+bool ar_header_has_tag(struct ar_str list, struct ar_str tag)
+{
+	struct ar_str one;
+
+	while (ar_header_next(&list, &one)) {
+		if (ar_str_starts(one, AR_STR("W/")))
+			one = ar_str_sub(one, 2, one.len);
+		if (ar_str_is(one, "*") || ar_str_eq(one, tag))
 			return true;
 	}
 	return false;

@@ -40,6 +40,7 @@ struct ar_http_head {
 	struct ar_str webhook_id, webhook_timestamp, webhook_signature; /* of Standard Webhooks */
 	struct ar_str hub_signature, hub_delivery; /* X-Hub-Signature-256, X-GitHub-Delivery */
 	struct ar_str gitlab_token; /* X-Gitlab-Token */
+	struct ar_str a2a_version, a2a_extensions, x_a2a_extensions; /* the last of A2A 0.3 */
 	bool is_upgrade; /* the connection may become another protocol's */
 };
 
@@ -55,6 +56,9 @@ bool ar_header_next(struct ar_str *list, struct ar_str *ret_item);
 /* Whether the word is in such a list; what stands behind a `;` in an item does not count. */
 bool ar_header_has_word(struct ar_str list, const char *word);
 
+/* Whether If-None-Match has the tag: `*`, or a list of tags; a weak one is as good here. */
+bool ar_header_has_tag(struct ar_str list, struct ar_str tag);
+
 #define AR_REPLY_HEADERS 8
 
 struct ar_header {
@@ -68,7 +72,7 @@ struct ar_reply {
 	struct ar_str body; /* lives in the request */
 	struct ar_header headers[AR_REPLY_HEADERS]; /* beside those that every reply has */
 	size_t header_count;
-	bool is_kept; /* a reader may keep it, if it asks each time whether it changed */
+	const char *cache; /* Cache-Control; NULL: no-store */
 	bool is_close; /* the connection is of no further use */
 };
 

@@ -7,6 +7,7 @@
 #include "ws/ws.h"
 #include "server.h"
 #include "trigger.h"
+#include "a2a/card_route.h"
 
 #include <stdio.h>
 
@@ -74,25 +75,11 @@ static void drain(struct ar_http_request *req)
 	ar_http_request_record(req, "drain_node", drain_recorded);
 }
 
-/* `*`, or a list of tags; a weak one is as good here. */
-static bool has_tag(struct ar_str list, struct ar_str tag)
-{
-	struct ar_str one;
-
-	while (ar_header_next(&list, &one)) {
-		if (ar_str_starts(one, AR_STR("W/")))
-			one = ar_str_sub(one, 2, one.len);
-		if (ar_str_is(one, "*") || ar_str_eq(one, tag))
-			return true;
-	}
-	return false;
-}
-
 static void openapi(struct ar_http_request *req)
 {
-	req->reply.is_kept = true;
+	req->reply.cache = "no-cache";
 	ar_reply_add(&req->reply, "ETag", ar_openapi_tag);
-	if (has_tag(req->head->if_none_match, ar_openapi_tag))
+	if (ar_header_has_tag(req->head->if_none_match, ar_openapi_tag))
 		ar_http_request_answer(req, 304, AR_STR(""));
 	else
 		ar_http_request_answer(req, 200, ar_openapi_text);
@@ -119,6 +106,8 @@ static const struct {
 	[AR_ROUTE_RPC] = { ar_ws_open, NULL },
 	[AR_ROUTE_WORKER] = { ar_worker_link_open, "this server takes no workers" },
 	[AR_ROUTE_AUDIT] = { audit, "there is no path '/v1/audit'" },
+	[AR_ROUTE_AGENT_CARD] = { ar_a2a_card_answer, "this server publishes no agents" },
+	[AR_ROUTE_AGENT_CARD_OF] = { ar_a2a_card_answer, "this server publishes no agents" },
 	[AR_ROUTE_TRIGGER] = { ar_trigger_start, "this server has no triggers" },
 };
 
@@ -143,6 +132,9 @@ static bool is_served(const struct ar_http_request *req)
 		return is_peer;
 	case AR_ROUTE_TRIGGER:
 		return !is_peer && ops->trigger;
+	case AR_ROUTE_AGENT_CARD:
+	case AR_ROUTE_AGENT_CARD_OF:
+		return !is_peer && ops->a2a;
 	default:
 		return true;
 	}

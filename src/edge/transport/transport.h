@@ -15,6 +15,7 @@
 #include <uv.h>
 
 struct ar_arena;
+struct ar_a2a_published;
 struct ar_control;
 struct ar_auth;
 struct ar_principal;
@@ -68,6 +69,7 @@ struct ar_http_ops {
 	/* POST /v1/triggers/NAME: AR_E_REFUSED with a code of the catalogue when it starts nothing */
 	enum ar_status (*trigger)(void *arg, const struct ar_http_trigger *t, struct ar_arena *a,
 				  struct ar_http_triggered *ret, struct ar_error *err);
+	const struct ar_a2a_published *a2a; /* agents for other systems; NULL: none */
 	void *arg;
 };
 

@@ -11,6 +11,7 @@
 #include "store_open.h"
 #include "telemetry/host_telemetry.h"
 #include "tls/tls_context.h"
+#include "a2a/host_a2a.h"
 #include "trigger/triggers.h"
 #include "webhook/webhooks.h"
 #include "workspace/folders.h"
@@ -157,6 +158,24 @@ static enum ar_status check_rules(const struct ar_config *c, struct ar_error *er
 	return AR_OK;
 }
 
+/* The definitions that an agent names are read with the audiences. */
+static void check_a2a(struct ar_settings *s, const struct ar_policy *policy)
+{
+	const struct ar_a2a_published *published = NULL;
+	struct ar_error err = { 0 };
+	const char *key = NULL;
+
+	if (ar_host_a2a_check(&s->config, &key, &err) != AR_OK) {
+		if (key)
+			refuse(s, key, err.msg);
+		else
+			check_entries(s, "a2a_agents", err.status, &err);
+		return;
+	}
+	check_entries(s, "a2a_agents", ar_host_a2a_open(&s->config, policy, &published, &err), &err);
+	ar_host_a2a_close(published);
+}
+
 static void check_audiences(struct ar_settings *s)
 {
 	const struct ar_config *c = &s->config;
@@ -168,6 +187,8 @@ static void check_audiences(struct ar_settings *s)
 
 	if (ar_host_audiences_read(c, a, rules, &policy, &list, &err) != AR_OK)
 		check_entries(s, list, err.status, &err);
+	else
+		check_a2a(s, &policy);
 }
 
 /* They are opened on a loop that never waits for anybody. */

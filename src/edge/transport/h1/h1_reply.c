@@ -106,7 +106,8 @@ size_t ar_h1_reply_format(const struct ar_reply *r, bool is_close, char *head, s
 	add_status(r, &h);
 	if (r->status != NOT_MODIFIED)
 		add_number(&h, r->body.len);
-	add(&h, r->is_kept ? AR_STR("\r\nCache-Control: no-cache") : AR_STR("\r\nCache-Control: no-store"));
+	add(&h, AR_STR("\r\nCache-Control: "));
+	add(&h, r->cache ? ar_str_from(r->cache) : AR_STR("no-store"));
 	add(&h, AR_STR("\r\nX-Content-Type-Options: nosniff\r\n"));
 	add_headers(r, &h);
 	add(&h, is_close ? AR_STR("Connection: close\r\n\r\n") : AR_STR("\r\n"));

@@ -144,7 +144,7 @@ static void add_common(struct head *h, const struct ar_reply *r, int status)
 {
 	snprintf(h->status, sizeof h->status, "%d", status);
 	add(h, ":status", ar_str_from(h->status));
-	add(h, "cache-control", r->is_kept ? AR_STR("no-cache") : AR_STR("no-store"));
+	add(h, "cache-control", r->cache ? ar_str_from(r->cache) : AR_STR("no-store"));
 	add(h, "x-content-type-options", AR_STR("nosniff"));
 }
 
