@@ -139,6 +139,35 @@ test('a changed, dropped, reordered or cut log is found, and the first fact that
 	w.rt = await w.again();
 });
 
+test('a pack of a log that was changed is whole and signed; checkpoints tell which of its facts was another', { skip: process.env.AR_TEST_POSTGRES && 'copies a folder with its SQLite file' }, async () => {
+	const verifyPack = (path, ...args) => spawnSync(join(bin, 'agentctl'), ['verify-pack', path, '--key', key, ...args], { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: '/nonexistent' } });
+	const packOf = async (rt, more = {}) => download(rt, (await ok(rt, 'export_evidence', { sessionId: first, ...more })).packRef);
+	const good = await packOf(w.rt), turn = JSON.parse(stored.find((l) => JSON.parse(l).type === 'turn.completed')).turnId, part = await packOf(w.rt, { turnId: turn });
+	for (const path of [good, part]) {
+		const said = verifyPack(path, '--checkpoints', file);
+		assert.deepEqual([said.status, said.stderr.replaceAll(/.*of later facts than the pack has\n/g, '')], [0, ''], said.stdout + said.stderr);
+		assert.match(said.stdout, new RegExp(`^${first}  ok  \\d+ checkpoints, \\d+ facts\nok: `));
+	}
+	assert.equal(JSON.parse(verifyPack(good, '--checkpoints', file, '--json').stdout).sessionId, first);
+
+	await w.rt.stop();
+	const at = stored.findIndex((l) => JSON.parse(l).type === 'turn.completed'), rows = rowsOf(w.dataDir), facts = stored.map((l) => JSON.parse(l));
+	facts[at].timestamp = '2020-01-01T00:00:00.000000Z';
+	const dataDir = newFolder();
+	cpSync(join(w.dataDir, 'data'), join(dataDir, 'data'), { recursive: true, filter: (path) => !path.endsWith('.sock') });
+	rewrite(dataDir, rows, facts.map((f) => JSON.stringify(f)));
+	const rt = await w.again({ dataDir, config: {} }), bad = await packOf(rt);
+	await rt.kill9();
+	w.rt = await w.again();
+	assert.equal(verifyPack(bad).status, 0, 'its key signed what was stored');
+	const found = verifyPack(bad, '--checkpoints', file);
+	assert.equal(found.status, 1);
+	assert.match(found.stdout, new RegExp(`^${first}  differs  fact ${at + 1} is not the one that was there at `), found.stdout + found.stderr);
+	const empty = join(newFolder(), 'none');
+	writeFileSync(empty, '');
+	assert.deepEqual([verifyPack(good, '--checkpoints', empty).status, spawnSync(join(bin, 'agentctl'), ['verify-pack', good, '--checkpoints', file]).status], [1, 2], 'no checkpoint is no proof, no key neither');
+});
+
 test('a checkpoint that somebody else made is no proof: another key, another root, a line of another session; a cut line is left out', async () => {
 	const whole = readFileSync(file, 'utf8'), of = (text) => { writeFileSync(file, text); const said = run(); writeFileSync(file, whole); return said; };
 	const forged = of(`${whole}${whole.split('\n').find(Boolean).replace(/\\n\d+\\n/, '\\n1\\n')}\n`);

@@ -158,7 +158,7 @@ static enum ar_exit check_tree(struct check *k)
 	k->ret->root = ar_arena_str(&k->c->arena, ar_api_str(tree, "root"));
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(predicate, "knownGaps")); ar_json_next(&it);)
 		k->ret->gaps++;
-	if (!ar_pack_tree(k->folder, 0, root, &size) || size != k->ret->size ||
+	if (!ar_pack_tree(k->folder, 0, NULL, root, &size) || size != k->ret->size ||
 	    !ar_str_eq(k->ret->root, (struct ar_str){ root, sizeof(root) }))
 		return wrong(k, "events.ndjson", "its facts do not give the root that was signed");
 	return AR_EXIT_OK;
@@ -193,7 +193,7 @@ enum ar_exit ar_pack_compare(struct ar_ctl *c, const char *path, const struct ar
 	char root[AR_HASH_HEX];
 	uint64_t size;
 
-	if (ar_pack_tree(folder, earlier->size, root, &size) &&
+	if (ar_pack_tree(folder, earlier->size, NULL, root, &size) &&
 	    ar_str_eq(earlier->root, (struct ar_str){ root, sizeof(root) }))
 		return AR_EXIT_OK;
 	return ar_ctl_complain(c, AR_EXIT_FAILED,

@@ -23,8 +23,16 @@ AR_MUST_USE enum ar_exit ar_pack_check(struct ar_ctl *c, const char *path, struc
 AR_MUST_USE enum ar_exit ar_pack_compare(struct ar_ctl *c, const char *path,
 					 const struct ar_pack_checked *earlier);
 
+/* Who looks at the tree each time that a fact was added. */
+struct ar_pack_watch {
+	void (*grown)(void *arg, struct ar_merkle *tree, const struct ar_hash *leaf);
+	void *arg;
+};
+
 /* The root over the first `size` facts (0: all) of the pack in the folder; false: it has not as many, or a
- * fact does not have the hash that is listed for it. *ret_size is how many it has. */
-bool ar_pack_tree(int folder, uint64_t size, char ret_root[AR_HASH_HEX], uint64_t *ret_size);
+ * fact does not have the hash that is listed for it. *ret_size is how many it has. `watch`: NULL,
+ * nobody does. */
+bool ar_pack_tree(int folder, uint64_t size, const struct ar_pack_watch *watch, char ret_root[AR_HASH_HEX],
+		  uint64_t *ret_size);
 
 #endif

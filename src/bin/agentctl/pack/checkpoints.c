@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NAME "agentruntime/"
 #define LEAF_HEX 16 /* digits of the hash of a fact that a line has */
@@ -122,7 +123,8 @@ struct run {
 	struct checkpoints *k;
 	const struct checkpoint *v; /* of the session, by size */
 	size_t count, next; /* next: that the log has not come to */
-	struct ar_merkle tree;
+	struct ar_merkle tree; /* of a log; that of a pack is its reader's */
+	uint64_t seen; /* facts */
 	struct ar_str leaves; /* of the next one */
 	uint64_t until; /* facts that are read */
 	uint64_t good; /* up to here the log is what it was */
@@ -160,28 +162,40 @@ static void compare_leaf(struct run *r, uint64_t sequence, const struct ar_hash 
 		r->first_other = sequence;
 }
 
+/* The tree has one fact more, with this hash. */
+static void on_fact(void *arg, struct ar_merkle *tree, const struct ar_hash *leaf)
+{
+	struct run *r = arg;
+	struct ar_hash root;
+
+	if (r->differs || r->next == r->count)
+		return;
+	r->seen = tree->size;
+	compare_leaf(r, tree->size, leaf);
+	while (r->next < r->count && r->v[r->next].size == tree->size) {
+		root = ar_merkle_root(tree);
+		if (memcmp(root.b, r->v[r->next].root.b, AR_HASH_LEN) != 0) {
+			r->differs = true;
+			return;
+		}
+		r->good = tree->size;
+		r->first_other = 0; /* the root is what was signed */
+		r->next++;
+		load_leaves(r);
+	}
+}
+
 static bool on_event(void *arg, const struct ar_ctl_event *e)
 {
 	struct run *r = arg;
-	struct ar_hash leaf, root;
+	struct ar_hash leaf;
 
 	if (e->is_frame)
 		return true;
 	leaf = ar_merkle_leaf(&r->tree, e->json);
 	ar_merkle_add(&r->tree, &leaf);
-	compare_leaf(r, r->tree.size, &leaf);
-	while (r->next < r->count && r->v[r->next].size == r->tree.size) {
-		root = ar_merkle_root(&r->tree);
-		if (memcmp(root.b, r->v[r->next].root.b, AR_HASH_LEN) != 0) {
-			r->differs = true;
-			return false;
-		}
-		r->good = r->tree.size;
-		r->first_other = 0; /* the root is what was signed */
-		r->next++;
-		load_leaves(r);
-	}
-	return r->tree.size < r->until && r->next < r->count;
+	on_fact(r, &r->tree, &leaf);
+	return !r->differs && r->tree.size < r->until && r->next < r->count;
 }
 
 static bool on_interrupt(void *arg AR_UNUSED)
@@ -241,12 +255,12 @@ static void print_result(struct run *r)
 	}
 	if (!r->differs && r->is_unread)
 		ar_out_printf(out, "  unknown  the log cannot be read beyond fact %llu; %llu were there at ",
-			      (unsigned long long)r->tree.size, (unsigned long long)p->size);
-	else if (!r->differs && r->tree.size == 0)
+			      (unsigned long long)r->seen, (unsigned long long)p->size);
+	else if (!r->differs && r->seen == 0)
 		ar_out_printf(out, "  gone  it had %llu facts at ", (unsigned long long)p->size);
 	else if (!r->differs)
 		ar_out_printf(out, "  differs  facts %llu to %llu are gone, which were there at ",
-			      (unsigned long long)r->tree.size + 1, (unsigned long long)p->size);
+			      (unsigned long long)r->seen + 1, (unsigned long long)p->size);
 	else if (r->first_other)
 		ar_out_printf(out, "  differs  fact %llu is not the one that was there at ",
 			      (unsigned long long)r->first_other);
@@ -296,28 +310,98 @@ static enum ar_exit check_all(struct checkpoints *k)
 				     : "lines of the file are not signed by this key");
 }
 
-enum ar_exit ar_checkpoints_verify(struct ar_ctl *c, const char *file, const char *key, struct ar_str session)
+/* The file and the key, opened; else why not has been said. */
+static enum ar_exit open_file(struct checkpoints *k, struct ar_ctl *c, const char *file, const char *key)
 {
-	struct checkpoints k = { .c = c, .file = fopen(file, "re") };
 	struct ar_str pem;
-	enum ar_exit exit;
 
-	if (!k.file)
+	*k = (struct checkpoints){ .c = c, .file = fopen(file, "re") };
+	if (!k->file)
 		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE, "'%s' cannot be read: %s", file,
 				       strerror(errno));
-	k.json = ar_json_parser_new();
-	if (!ar_pack_read(c, AT_FDCWD, key, &pem) || !ar_sign_pem_read(pem, k.key)) {
-		exit = ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("name a copy of evidence.pem"),
-				       "'%s' is no Ed25519 public key", key);
-	} else {
+	k->json = ar_json_parser_new();
+	if (ar_pack_read(c, AT_FDCWD, key, &pem) && ar_sign_pem_read(pem, k->key))
+		return AR_EXIT_OK;
+	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("name a copy of evidence.pem"),
+			       "'%s' is no Ed25519 public key", key);
+}
+
+static void close_file(struct checkpoints *k)
+{
+	if (!k->file)
+		return;
+	ar_json_parser_free(k->json);
+	ar_free(k->line);
+	ar_free(k->v);
+	fclose(k->file);
+}
+
+enum ar_exit ar_checkpoints_verify(struct ar_ctl *c, const char *file, const char *key, struct ar_str session)
+{
+	struct checkpoints k;
+	enum ar_exit exit = open_file(&k, c, file, key);
+
+	if (exit == AR_EXIT_OK) {
 		read_file(&k, session);
 		exit = k.count + k.bad ? check_all(&k)
 				       : ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR_NONE,
 							 "the file has no checkpoint of that");
 	}
-	ar_json_parser_free(k.json);
-	ar_free(k.line);
-	ar_free(k.v);
-	fclose(k.file);
+	close_file(&k);
+	return exit;
+}
+
+/* ---- a pack ---- */
+
+/* Those of facts that the pack has; they are in the order of their sizes. */
+static size_t within(const struct checkpoints *k, uint64_t size)
+{
+	size_t count = 0;
+
+	while (count < k->count && k->v[count].size <= size)
+		count++;
+	return count;
+}
+
+static enum ar_exit check_pack(struct checkpoints *k, int folder, uint64_t size)
+{
+	struct run r = { .k = k, .v = k->v, .count = within(k, size) };
+	struct ar_pack_watch watch = { on_fact, &r };
+	char root[AR_HASH_HEX];
+	uint64_t seen;
+
+	if (r.count < k->count)
+		ar_ctl_note(k->c, "%zu checkpoints are of later facts than the pack has", k->count - r.count);
+	if (r.count == 0 && k->bad == 0)
+		return ar_ctl_complain(k->c, AR_EXIT_FAILED, AR_STR_NONE,
+				       "the file has no checkpoint of facts that the pack has");
+	load_leaves(&r);
+	r.is_unread = !ar_pack_tree(folder, 0, &watch, root, &seen);
+	if (r.count > 0 && (!k->c->is_json || r.next < r.count))
+		print_result(&r);
+	if (r.next == r.count && k->bad == 0)
+		return AR_EXIT_OK;
+	return ar_ctl_complain(k->c, AR_EXIT_FAILED, AR_STR("compare with a backup; see docs/evidence.md"),
+			       r.next < r.count ? "the facts of the pack are not those of its checkpoints"
+						: "lines of the file are not signed by this key");
+}
+
+enum ar_exit ar_checkpoints_verify_pack(struct ar_ctl *c, const char *file, const char *key, const char *path,
+					const struct ar_pack_checked *pack)
+{
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct checkpoints k = { 0 };
+	enum ar_exit exit;
+
+	if (folder < 0)
+		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR_NONE, "'%s' cannot be read: %s", path,
+				       strerror(errno));
+	exit = open_file(&k, c, file, key);
+	if (exit == AR_EXIT_OK) {
+		read_file(&k, pack->session);
+		exit = check_pack(&k, folder, pack->size);
+	}
+	close_file(&k);
+	close(folder);
 	return exit;
 }

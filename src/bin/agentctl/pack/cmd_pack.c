@@ -1,5 +1,5 @@
 /* `agentctl pack` and `agentctl verify-pack`. */
-#include "pack/check.h"
+#include "pack/checkpoints.h"
 #include "resolve.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #define EXPORT_MS 3600000L /* a long log takes its time */
 
 enum { OPT_OUT, OPT_TURN, OPT_TASK, OPT_SEQUENCE, OPT_WITHOUT };
-enum { OPT_KEY };
+enum { OPT_KEY, OPT_CHECKPOINTS };
 
 static struct ar_str body_of(struct ar_ctl *c, const struct ar_ctl_args *a, struct ar_str session)
 {
@@ -125,12 +125,18 @@ static enum ar_exit run_verify(struct ar_ctl *c, const struct ar_ctl_args *a)
 	struct ar_pack_checked p;
 	enum ar_exit exit;
 
+	if (a->values[OPT_CHECKPOINTS] && !a->values[OPT_KEY])
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR_NONE,
+				       "--checkpoints needs --key: the public key that signed them");
 	if (a->values[OPT_KEY] && !ar_pack_read(c, AT_FDCWD, a->values[OPT_KEY], &key))
 		return ar_ctl_complain(c, AR_EXIT_FAILED, AR_STR_NONE, "%s cannot be read",
 				       a->values[OPT_KEY]);
 	exit = ar_pack_check(c, a->words[0], key, &p);
 	if (exit == AR_EXIT_OK && a->count == 2)
 		exit = compare(c, a, key, &p);
+	if (exit == AR_EXIT_OK && a->values[OPT_CHECKPOINTS])
+		exit = ar_checkpoints_verify_pack(c, a->values[OPT_CHECKPOINTS], a->values[OPT_KEY],
+						  a->words[0], &p);
 	if (exit == AR_EXIT_OK)
 		print_checked(c, &p);
 	return exit;
@@ -145,12 +151,17 @@ const struct ar_ctl_command ar_cmd_verify_pack = {
 		"the\n"
 		"beginning of those of the first. The key is that of the pack unless --key names one: "
 		"compare\n"
-		"the fingerprint that is printed with one that you got another way.",
+		"the fingerprint that is printed with one that you got another way. --checkpoints also "
+		"compares the\n"
+		"facts with what agentd signed when they were new (evidence.checkpoint_file).",
 	.examples = "agentctl verify-pack evidence --key evidence.pem\n"
-		    "agentctl verify-pack evidence-today evidence-yesterday",
+		    "agentctl verify-pack evidence-today evidence-yesterday\n"
+		    "agentctl verify-pack evidence --key evidence.pem --checkpoints checkpoints.ndjson",
 	.min = 1,
 	.max = 2,
 	.is_offline = true,
-	.options = { [OPT_KEY] = { "key", "FILE", "the public key (PEM) that must have signed it" } },
+	.options = { [OPT_KEY] = { "key", "FILE", "the public key (PEM) that must have signed it" },
+		     [OPT_CHECKPOINTS] = { "checkpoints", "FILE",
+					   "compare the facts with these checkpoints" } },
 	.run = run_verify,
 };

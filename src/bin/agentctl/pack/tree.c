@@ -64,8 +64,16 @@ static uint64_t next_fact(struct lines *events, struct ar_json_parser *json, str
 	return (uint64_t)sequence;
 }
 
+static void add(struct ar_merkle *m, const struct ar_hash *leaf, const struct ar_pack_watch *watch)
+{
+	ar_merkle_add(m, leaf);
+	if (watch)
+		watch->grown(watch->arg, m, leaf);
+}
+
 /* Each fact of the pack has the hash that stands at its place. */
-static bool add_listed(struct ar_merkle *m, struct lines *leaves, struct lines *events, uint64_t size)
+static bool add_listed(struct ar_merkle *m, struct lines *leaves, struct lines *events, uint64_t size,
+		       const struct ar_pack_watch *watch)
 {
 	struct ar_json_parser *json = ar_json_parser_new();
 	struct ar_str line, fact;
@@ -81,25 +89,27 @@ static bool add_listed(struct ar_merkle *m, struct lines *leaves, struct lines *
 			next = next_fact(events, json, &fact);
 		}
 		if (ok)
-			ar_merkle_add(m, &leaf);
+			add(m, &leaf, watch);
 	}
 	ar_json_parser_free(json);
 	return ok && (size > 0 || next == 0);
 }
 
-static bool add_facts(struct ar_merkle *m, struct lines *events, uint64_t size)
+static bool add_facts(struct ar_merkle *m, struct lines *events, uint64_t size,
+		      const struct ar_pack_watch *watch)
 {
 	struct ar_hash leaf;
 	struct ar_str line;
 
 	while ((size == 0 || m->size < size) && next_line(events, &line)) {
 		leaf = ar_merkle_leaf(m, line);
-		ar_merkle_add(m, &leaf);
+		add(m, &leaf, watch);
 	}
 	return true;
 }
 
-bool ar_pack_tree(int folder, uint64_t size, char ret_root[AR_HASH_HEX], uint64_t *ret_size)
+bool ar_pack_tree(int folder, uint64_t size, const struct ar_pack_watch *watch, char ret_root[AR_HASH_HEX],
+		  uint64_t *ret_size)
 {
 	struct lines events, leaves;
 	struct ar_merkle m = { 0 };
@@ -107,9 +117,9 @@ bool ar_pack_tree(int folder, uint64_t size, char ret_root[AR_HASH_HEX], uint64_
 	bool ok = open_lines(&events, folder, "events.ndjson");
 
 	if (open_lines(&leaves, folder, "leaves.txt"))
-		ok = ok && add_listed(&m, &leaves, &events, size);
+		ok = ok && add_listed(&m, &leaves, &events, size, watch);
 	else
-		ok = ok && add_facts(&m, &events, size);
+		ok = ok && add_facts(&m, &events, size, watch);
 	*ret_size = m.size;
 	root = ar_merkle_root(&m);
 	ar_hash_hex(&root, ret_root);
