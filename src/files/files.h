@@ -3,8 +3,8 @@
  *
  * Request: {"tool","args","workspace","maxBytes","maxMs"}. Answer:
  * {"outcome","text","image","category","message","advice","denied","changes","versions"}, outcome the number
- * of an enum ar_tool_outcome; `denied` has the path that the kernel refused by the boundary, and the error.
- * More tools are in no table and offered to no model: `undo`, with args {"changes"} as an answer had them,
+ * of an enum ar_tool_outcome; `denied` has the path that the kernel refused by the boundary. More
+ * tools are in no table and offered to no model: `undo`, with args {"changes"} as an answer had them,
  * `repositories`, `quarantine` with args {"path"}, and those of checkpoint/checkpoint.h. */
 #ifndef AR_FILES_FILES_H
 #define AR_FILES_FILES_H

@@ -74,6 +74,7 @@ struct ar_tool {
 	/* All it does is done by the process it asks for: before that nothing has happened */
 	bool runs_process;
 	bool works_in_folder; /* of the session: one without a folder is not offered it */
+	bool is_plan; /* its call asks a person to approve a plan */
 	bool is_of_workspace; /* of a server that the workspace itself brings: for its sessions alone */
 	int64_t limit_ms; /* longest time of one call; 0: as the policy says */
 };
@@ -141,9 +142,9 @@ struct ar_tool_result {
 	struct ar_str structured; /* JSON object; absent: none */
 	const struct ar_tool_image *images;
 	size_t image_count;
-	/* Not OK: a word (tool_error, not_found, auth, network, timeout, cancelled, ...), a sentence, and
-	 * what to do next. */
-	struct ar_str category, message, advice;
+	/* Not OK: a word (tool_error, not_found, auth, network, timeout, cancelled, ...), a sentence, what to
+	 * do next; and who refused the credential of the tool, so that nothing was done (absent: nobody). */
+	struct ar_str category, message, advice, credential;
 	bool retryable;
 	/* Files that it changed, with what was there before: JSON array of
 	 * {"path","kind","before","encoding","beforeHash","afterHash","mode"}; absent: none. */

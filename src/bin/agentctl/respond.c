@@ -7,9 +7,9 @@
 
 #define WHOLE_MAX 16777216
 
-const char *const ar_respond_yes[] = { "allow", "approve", "extend", NULL };
+const char *const ar_respond_yes[] = { "allow", "approve", "extend", "provide", NULL };
 const char *const ar_respond_no[] = { "deny", "reject", "decline", "stop", NULL };
-const char *const ar_respond_here[] = { "accept", "provide", NULL };
+const char *const ar_respond_here[] = { "accept", NULL };
 
 static bool is_among(struct ar_json words, const char *word)
 {

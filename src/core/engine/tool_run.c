@@ -12,6 +12,7 @@
 #include "process/process_run.h"
 #include "process/record.h"
 #include "request/delivery.h"
+#include "tool/calls.h"
 #include "worker/worker_watch.h"
 #include "workspace/environment.h"
 
@@ -33,6 +34,7 @@ struct ar_live_call {
 	struct ar_arena arena;
 	enum run_state state;
 	bool is_cancelled, is_late;
+	bool is_plan; /* approved by a person: there is nothing more to run */
 	bool is_without_host; /* it wanted a process, and there is nobody to run one */
 	struct ar_str id, tool, step;
 	ar_usec told; /* monotonic: the newest progress */
@@ -138,6 +140,7 @@ static void keep_result(struct ar_live_call *r, const struct ar_tool_result *res
 		(struct ar_tool_result){ .outcome = outcome_of(r, result),
 					 .text = clean(r, result->text),
 					 .structured = clean(r, result->structured),
+					 .credential = clean(r, result->credential),
 					 .changes = clean(r, result->changes),
 					 .category = r->is_late ? AR_STR_NONE : clean(r, result->category),
 					 .message = r->is_late ? AR_STR("it did not end in time")
@@ -499,6 +502,10 @@ static void on_args(struct ar_store_op *op)
 						     .message = AR_STR("its arguments cannot be read"),
 						     .retryable = op->status != AR_OK &&
 								  op->status != AR_E_CORRUPT });
+	else if (r->is_plan)
+		run_end(r, &(struct ar_tool_result){
+				   .outcome = AR_TOOL_OK,
+				   .text = AR_STR("A person approved the plan. Carry it out.") });
 	else if (is_read_skill(r))
 		read_skill(r);
 	else
@@ -522,6 +529,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 	r->id = ar_arena_str(a, call->id);
 	r->tool = ar_arena_str(a, call->name);
 	r->step = ar_arena_str(a, call->step);
+	r->is_plan = ar_turn_plans(turn) && ar_str_is(call->name, AR_PROPOSE_PLAN);
 	ar_ref_parse(call->args_ref, &session_key, &r->args_hash);
 	r->args = (struct ar_store_blobs_get){ .op = { .kind = AR_STORE_BLOBS, .done = on_args },
 					       .hashes = &r->args_hash,

@@ -69,6 +69,7 @@ static const struct ar_field_desc origin_fields[] = {
 	STR(ar_turn_origin, environment),
 	RAW(ar_turn_origin, metadata),
 	OPT_FLAG(ar_turn_origin, stopped_by_policy),
+	OPT_FLAG(ar_turn_origin, plan_approved),
 };
 static const struct ar_field_desc environment_fields[] = {
 	STR(ar_kept_environment, ref),

@@ -46,6 +46,8 @@
 #define AR_CATEGORY_UNKNOWN_OUTCOME "unknown_outcome"
 /* The same for one that had not begun: it is tried again. */
 #define AR_CATEGORY_NOT_BEGUN "not_begun"
+/* It was refused for want of a credential, and a person is asked for one. */
+#define AR_CATEGORY_CREDENTIAL "credential_needed"
 #define AR_CONFIRMED_BYTES 256 /* that what a person says of a lost call is taken for */
 #define AR_CALL_PREVIEW 200 /* bytes of a result that state keeps to show */
 

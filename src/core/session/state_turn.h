@@ -213,6 +213,7 @@ struct ar_turn_origin {
 	struct ar_str environment; /* ref of what it started in; see ar_session_turn_environment() */
 	struct ar_str metadata; /* JSON of its caller, until it starts */
 	struct ar_opt_bool stopped_by_policy; /* a rule interrupted it, nobody else did */
+	struct ar_opt_bool plan_approved; /* the mode plan of its options ended */
 };
 
 struct ar_turn {

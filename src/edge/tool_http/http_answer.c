@@ -130,6 +130,8 @@ static void end_refused(const struct ar_http_end *e, struct ar_arena *a, struct 
 			why = &refusals[i];
 	}
 	fail(r, AR_TOOL_ERROR, why->category, why->advice);
+	if (e->status == 401)
+		r->credential = e->tool->origin;
 	r->retryable = why->is_retryable && (why != &server || may_repeat(e->tool));
 	r->message = ar_arena_fmt(a, "%.*s answered with status %d%s%.*s", AR_STR_ARG(e->tool->origin),
 				  e->status, e->retry_after.len ? "; retry after " : "",

@@ -134,7 +134,7 @@ static struct ar_str offered(struct ar_inbox *b, const char *const *words)
 /* Grants and forms are not answered by a number. */
 static bool is_left_out(struct ar_str word)
 {
-	return ar_str_is(word, "allow_session") || ar_str_is(word, "accept") || ar_str_is(word, "provide");
+	return ar_str_is(word, "allow_session") || ar_str_is(word, "accept");
 }
 
 struct ar_str ar_inbox_decision(const struct ar_inbox *b, size_t n)

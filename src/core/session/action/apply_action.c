@@ -92,7 +92,7 @@ enum ar_status ar_apply_action_resolved(struct ar_session *s, const struct ar_ev
 	if (p->actor)
 		a->actor = ar_struct_copy(&ar_shape_actor_desc, p->actor, AR_COPY_TEXT, &s->arena);
 	a->resolved = p->resolved_at;
-	if (a->type == AR_ACTION_COMPLETION_OVERRIDE)
+	if (a->type == AR_ACTION_COMPLETION_OVERRIDE || a->type == AR_ACTION_CREDENTIAL)
 		ar_apply_lost_decided(s, e, a);
 	keep_window(s, a);
 	return AR_OK;
@@ -128,6 +128,9 @@ enum ar_status ar_apply_permission_resolved(struct ar_session *s, const struct a
 		return ar_apply_unknown(err, e, "action");
 	if (call)
 		call->permission = ar_apply_keep(s, e->event_id);
+	if (turn && a->type == AR_ACTION_PLAN_APPROVAL)
+		turn->origin.plan_approved =
+			AR_OPT_BOOL(p->outcome == AR_PERMISSION_RESOLVED_OUTCOME_ALLOWED);
 	if (p->outcome != AR_PERMISSION_RESOLVED_OUTCOME_ALLOWED)
 		return AR_OK;
 	if (call)

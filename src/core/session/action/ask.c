@@ -1,6 +1,7 @@
 /* A question is asked: what becomes true of it, of the thread and of the task, and when to come
  * back if nobody answers. Pure. */
 #include "channel/channel.h"
+#include "tool/calls.h"
 
 #define PROMPT_MAX \
 	2048 /* of a question as it is sent and listed; a longer one is kept whole under promptRef */
@@ -172,7 +173,10 @@ struct ar_str ar_decide_ask_permission(struct ar_decision *d, const struct ar_tu
 
 	ask.type = ask.judgement->is_escalation ? AR_ACTION_SANDBOX_ESCALATION : AR_ACTION_TOOL_PERMISSION;
 	ask.tool = act->name;
-	if (ask.judgement->is_single)
+	if (ask.judgement->is_plan) {
+		ask.type = AR_ACTION_PLAN_APPROVAL;
+		ask.prompt = ar_plan_question(d, args);
+	} else if (ask.judgement->is_single)
 		ask.decisions = (struct ar_texts){ once, AR_ARRAY_LEN(once) };
 	if (ar_str_absent(ask.prompt))
 		ask.prompt = ar_arena_fmt(d->arena,

@@ -33,6 +33,16 @@ static void decide_lost(struct ar_decision *d, struct ar_turn *turn, const struc
 	ar_call_recovered(d, turn, a->call);
 }
 
+/* One that a tool asked for itself is its answer; without it the call was refused, and is tried again. */
+static void decide_credential(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
+			      const struct ar_settlement *s)
+{
+	if (ar_str_absent(a->question))
+		ar_call_recovered(d, turn, a->call);
+	else
+		answer_tool(d, turn, a, s);
+}
+
 static void decide_budget(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,
 			  const struct ar_settlement *s)
 {
@@ -70,10 +80,10 @@ static void decide_criterion(struct ar_decision *d, struct ar_turn *turn, const 
 
 static continue_fn *const by_type[AR_ACTION_TYPE_COUNT] = {
 	[AR_ACTION_TOOL_PERMISSION] = decide_call,     [AR_ACTION_STRUCTURED_INPUT] = answer_tool,
-	[AR_ACTION_CREDENTIAL] = answer_tool,	       [AR_ACTION_BUDGET_OVERRIDE] = decide_budget,
+	[AR_ACTION_CREDENTIAL] = decide_credential,    [AR_ACTION_BUDGET_OVERRIDE] = decide_budget,
 	[AR_ACTION_COMPLETION_OVERRIDE] = decide_lost, [AR_ACTION_SANDBOX_ESCALATION] = decide_call,
 	[AR_ACTION_RECOVERY] = decide_recovery,	       [AR_ACTION_MERGE_CONFLICT] = decide_merge,
-	[AR_ACTION_ACCEPTANCE] = decide_criterion,
+	[AR_ACTION_ACCEPTANCE] = decide_criterion,     [AR_ACTION_PLAN_APPROVAL] = decide_call,
 };
 
 void ar_action_continue(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,

@@ -114,10 +114,12 @@ bool ar_action_holds_turn(int64_t type)
 
 bool ar_action_is_about_call(int64_t type)
 {
-	return type == AR_ACTION_TOOL_PERMISSION || type == AR_ACTION_SANDBOX_ESCALATION;
+	return type == AR_ACTION_TOOL_PERMISSION || type == AR_ACTION_SANDBOX_ESCALATION ||
+	       type == AR_ACTION_PLAN_APPROVAL;
 }
 
 bool ar_action_allows(struct ar_str decision)
 {
-	return ar_str_is(decision, "allow") || ar_str_is(decision, "allow_session");
+	return ar_str_is(decision, "allow") || ar_str_is(decision, "allow_session") ||
+	       ar_str_is(decision, "approve");
 }

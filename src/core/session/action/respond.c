@@ -121,6 +121,11 @@ static enum ar_status check_payload(struct ar_decision *d, const struct ar_actio
 	const char *accepting = ar_action_kind((enum ar_action_type)a->type)->accepting;
 	struct ar_json payload;
 
+	/* An answer is content that is kept and read: a secret has no place in it. */
+	if (a->type == AR_ACTION_CREDENTIAL && !ar_str_absent(s->payload))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "payload: a credential is never sent with an answer; put it where the "
+				 "settings of the tool refer to, then answer without a payload");
 	if (ar_str_absent(a->schema) || !accepting || !ar_str_is(s->decision, accepting))
 		return AR_OK;
 	if (ar_str_absent(s->payload) || ar_json_parse(d->json, s->payload, &payload, NULL) != AR_OK ||

@@ -27,7 +27,8 @@ static void gather_modes(struct ar_evaluation *b)
 
 	add_mode(b, host ? host : AR_MODE_DEFAULT);
 	add_mode(b, ar_mode_find(b->d->session->mode));
-	add_mode(b, (enum ar_permission_mode)ar_turn_options(b->turn)->mode);
+	if (!b->turn->origin.plan_approved.v)
+		add_mode(b, (enum ar_permission_mode)ar_turn_options(b->turn)->mode);
 	b->strictest = b->modes[0];
 	for (size_t i = 1; i < b->mode_count; i++) {
 		if (ar_mode_looseness(b->modes[i]) <= ar_mode_looseness(b->strictest))
@@ -98,6 +99,19 @@ static struct ar_judgement by_mode(const struct ar_evaluation *b)
 				       b->act->tool && b->act->tool->is_read_only ? "only reads"
 										  : "may change something"),
 	};
+}
+
+/* Whatever else allows: a plan is for a person. */
+static struct ar_judgement by_plan(void)
+{
+	return (struct ar_judgement){ .verdict = AR_ASK,
+				      .source = SOURCE(MODE),
+				      .scope = SCOPE(ONCE),
+				      .mode = ar_mode_name(AR_MODE_PLAN),
+				      .is_plan = true,
+				      .reason =
+					      AR_STR("mode plan: a person approves the plan before anything "
+						     "is changed") };
 }
 
 /* ---- rules and hooks ---- */
@@ -355,6 +369,8 @@ static struct ar_judgement first_match(const struct ar_evaluation *b)
 		return by_rule(b, rule);
 	if (b->act->hook == AR_HOOK_SAYS_DENY)
 		return by_hook(b, AR_DENY);
+	if (b->act->tool && b->act->tool->is_plan)
+		return by_plan();
 	if (ar_evaluation_is_in_mode(b, AR_MODE_PLAN) &&
 	    ar_mode_verdict(AR_MODE_PLAN, b->act->tool, false) == AR_DENY)
 		return by_mode(b);

@@ -133,6 +133,7 @@ struct ar_judgement {
 	/* no grant can answer for it: it destroys, or could not be recognised the next time */
 	bool is_single;
 	bool is_of_hook; /* a hook decided */
+	bool is_plan; /* ASK: a plan is to be approved */
 };
 
 /* In this order: deny rules, a hook's deny, plan mode, ask rules and a hook's ask (unless a

@@ -49,7 +49,7 @@ static void join_answers(struct ar_session *s, struct ar_thread *t, struct ar_tu
 	}
 }
 
-/* A person decided about a call whose end was lost; or nobody will any more. */
+/* A person decided about a call whose end was lost, or that lacked a credential; or nobody will any more. */
 void ar_apply_lost_decided(struct ar_session *s, const struct ar_event *e, const struct ar_action *a)
 {
 	struct ar_thread *t;
@@ -58,7 +58,9 @@ void ar_apply_lost_decided(struct ar_session *s, const struct ar_event *e, const
 
 	if (!call || call->stage != AR_CALL_UNKNOWN)
 		return;
-	call->stage = ar_str_is(a->decision, "retry") ? AR_CALL_ALLOWED : AR_CALL_ENDED;
+	call->stage = ar_texts_have(AR_TEXTS(AR_STR("retry"), AR_STR("provide")), a->decision)
+			      ? AR_CALL_ALLOWED
+			      : AR_CALL_ENDED;
 	if (ar_str_is(a->decision, "mark_done") && !ar_str_absent(a->response_ref)) {
 		call->answer_ref = a->response_ref;
 		call->answer_bytes = AR_CONFIRMED_BYTES;
@@ -151,7 +153,8 @@ enum ar_status ar_apply_tool_failed(struct ar_session *s, const struct ar_event 
 	if (!call)
 		return ar_apply_unknown(err, e, "tool call");
 	call->stage = ar_str_is(p->error_category, AR_CATEGORY_UNKNOWN_OUTCOME) ||
-				      ar_str_is(p->error_category, AR_CATEGORY_NOT_BEGUN)
+				      ar_str_is(p->error_category, AR_CATEGORY_NOT_BEGUN) ||
+				      ar_str_is(p->error_category, AR_CATEGORY_CREDENTIAL)
 			      ? AR_CALL_UNKNOWN
 			      : AR_CALL_ENDED;
 	call->status = ar_apply_word(e, "status", p->status);

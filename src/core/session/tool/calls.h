@@ -14,6 +14,8 @@ static inline struct ar_invocation *ar_call_at(const struct ar_turn *turn, size_
 /* Whether a call whose end was lost may be tried again without asking anybody. */
 static inline bool ar_call_is_safe(const struct ar_invocation *call)
 {
+	if (ar_str_is(call->category, AR_CATEGORY_CREDENTIAL))
+		return false; /* a person is asked */
 	return (call->is_read_only || call->is_idempotent ||
 		ar_str_is(call->category, AR_CATEGORY_NOT_BEGUN)) &&
 	       call->attempt < AR_SAFE_ATTEMPTS;
@@ -21,6 +23,13 @@ static inline bool ar_call_is_safe(const struct ar_invocation *call)
 
 /* offer.c: a call as its tool describes it; as it is when there is no such tool. */
 struct ar_invocation ar_call_as_offered(const struct ar_invocation *call, const struct ar_offers *offers);
+
+/* plan_tool.c */
+#define AR_PROPOSE_PLAN "propose_plan"
+bool ar_turn_plans(const struct ar_turn *turn); /* it was submitted in mode plan */
+const struct ar_tool *ar_offers_plan_tool(const struct ar_decision *d,
+					  const struct ar_turn *turn); /* NULL: it has none */
+struct ar_str ar_plan_question(struct ar_decision *d, struct ar_str args);
 
 /* decide_tool.c */
 void ar_decide_start_held(struct ar_decision *d); /* calls of all threads that waited for their files */
@@ -48,6 +57,9 @@ void ar_decide_begin_again(struct ar_decision *d, struct ar_turn *turn, struct a
 			   struct ar_str why);
 void ar_decide_ask_about_lost(struct ar_decision *d, const struct ar_turn *turn,
 			      const struct ar_invocation *call); /* whether it took effect */
+/* Ends the call that was refused for want of a credential, and asks for one; false: nobody is to be asked. */
+bool ar_decide_ask_credential(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+			      const struct ar_tool_result *r);
 struct ar_ids ar_ids_call(struct ar_decision *d, const struct ar_turn *turn,
 			  const struct ar_invocation *call);
 

@@ -302,6 +302,36 @@ void ar_decide_lose_call(struct ar_decision *d, struct ar_turn *turn, struct ar_
 		warn_of_lost(d, turn, call);
 }
 
+bool ar_decide_ask_credential(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
+			      const struct ar_tool_result *r)
+{
+	struct ar_str who = ar_str_utf8_prefix(r->credential, 256);
+
+	if (ar_str_absent(r->credential) || turn->is_lost || !may_ask(d, turn))
+		return false;
+	ar_decide_fail_call(d, turn, call,
+			    &(struct ar_call_failure){ .status = AR_TOOL_FAILED_STATUS_FAILED,
+						       .category = AR_STR(AR_CATEGORY_CREDENTIAL),
+						       .message = r->message,
+						       .text = r->text,
+						       .advice = AR_STR("none: a person is asked for it"),
+						       .retryable = true });
+	ar_decide_ask(d, turn,
+		      &(struct ar_ask){
+			      .type = AR_ACTION_CREDENTIAL,
+			      .call = call->id,
+			      .step = call->step,
+			      .tool = call->name,
+			      .input_ref = call->args_ref,
+			      .prompt = ar_arena_fmt(
+				      d->arena,
+				      "%.*s refused the credential of the tool '%.*s', and nothing was done. "
+				      "Make it valid where it is kept, never in the answer; then: provide, "
+				      "which calls again, or decline.",
+				      AR_STR_ARG(who), AR_STR_ARG(call->name)) });
+	return true;
+}
+
 void ar_call_recovered(struct ar_decision *d, struct ar_turn *turn, struct ar_str id)
 {
 	if (ar_turn_call(turn, id) && !turn->is_lost)

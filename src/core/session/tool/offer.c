@@ -112,16 +112,21 @@ struct ar_offers ar_offers_of(struct ar_decision *d, const struct ar_turn *turn)
 	const struct ar_inventory *all = d->input->policy->inventory;
 	const struct ar_inventory *inv = all ? all : &nothing;
 	const struct ar_shape_offered_tool_list *tools = &ar_turn_options(turn)->tools;
-	struct ar_offers o = { ar_arena_alloc(d->arena, (inv->count + tools->count + 1) * sizeof(*o.at)), 0 };
-	const struct ar_tool *skills = ar_offers_skill_tool(d, turn);
+	struct ar_offers o = { ar_arena_alloc(d->arena, (inv->count + tools->count + 2) * sizeof(*o.at)), 0 };
+	const struct ar_tool *skills = ar_offers_skill_tool(d, turn), *plan = ar_offers_plan_tool(d, turn);
 	bool is_restricted = restricts(tools);
 
+	if (plan && is_restricted && !is_wanted(tools, plan->name))
+		plan = NULL;
+	if (plan)
+		o.at[o.count++] = plan;
 	if (skills)
 		o.at[o.count++] = skills;
 	for (size_t i = 0; i < inv->count; i++) {
 		if (ar_decide_may_use(d, inv->tools[i]) &&
 		    (!is_restricted || is_wanted(tools, inv->tools[i]->name)) &&
-		    !(skills && ar_str_eq(skills->name, inv->tools[i]->name)))
+		    !(skills && ar_str_eq(skills->name, inv->tools[i]->name)) &&
+		    !(ar_turn_plans(turn) && ar_str_is(inv->tools[i]->name, AR_PROPOSE_PLAN)))
 			o.at[o.count++] = ar_subagent_describe(d, inv->tools[i]);
 	}
 	for (size_t i = 0; i < tools->count; i++) {

@@ -17,6 +17,13 @@ static const struct {
 	[AR_TOOL_CANCELLED] = { AR_TOOL_FAILED_STATUS_INTERRUPTED, "interrupted" },
 };
 
+/* These say that the call is not over, which only the runtime decides. */
+static bool is_own_word(struct ar_str category)
+{
+	return ar_str_is(category, AR_CATEGORY_UNKNOWN_OUTCOME) ||
+	       ar_str_is(category, AR_CATEGORY_NOT_BEGUN) || ar_str_is(category, AR_CATEGORY_CREDENTIAL);
+}
+
 static void end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 		     const struct ar_tool_result *r, int64_t duration_ms)
 {
@@ -28,6 +35,8 @@ static void end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invo
 
 	if (r->outcome == AR_TOOL_OK) {
 		ar_decide_end_call(d, turn, call, r, duration_ms);
+	} else if (r->outcome == AR_TOOL_ERROR && ar_decide_ask_credential(d, turn, call, r)) {
+		return;
 	} else if (r->outcome == AR_TOOL_LOST && !turn->is_interrupted) {
 		ar_decide_lose_call(d, turn, call);
 	} else if (r->outcome == AR_TOOL_NOT_RUN && !turn->is_interrupted && !ar_worker_is_ready(d)) {
@@ -36,7 +45,7 @@ static void end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invo
 		enum ar_tool_outcome outcome = r->outcome == AR_TOOL_LOST ? AR_TOOL_CANCELLED : r->outcome;
 
 		why.status = failure_of[outcome].status;
-		if (ar_str_empty(why.category))
+		if (ar_str_empty(why.category) || is_own_word(why.category))
 			why.category = ar_str_from(failure_of[outcome].category);
 		ar_decide_fail_call(d, turn, call, &why);
 	}
