@@ -18,7 +18,7 @@ enum ar_peer_op {
 	AR_PEER_SEND, /* a message; the peer is asked to answer at once, with its task */
 	AR_PEER_GET, /* the task as it is */
 	AR_PEER_LIST, /* tasks of a context, newest first, one page */
-	/* The task until it ends or asks for input: by a stream of updates, or by asking again and again where
+	/* The task until it ends or asks for input: by a stream of updates, or by asking again and again if
 	 * the peer has no streams or the settings say so. Goes on after a cut with the whole task. */
 	AR_PEER_FOLLOW,
 	AR_PEER_CANCEL,
