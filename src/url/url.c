@@ -87,3 +87,35 @@ bool ar_url_is_safe(const char *url)
 
 	return ar_url_parse(url, &u) && !u.has_user && (u.is_https || u.is_loopback);
 }
+
+static char *origin_of(const char *url)
+{
+	static const CURLUPart others[] = { CURLUPART_PATH, CURLUPART_QUERY, CURLUPART_FRAGMENT };
+	CURLU *u = curl_url();
+	char *text = NULL;
+
+	if (u && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK) {
+		for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+			curl_url_set(u, others[i], NULL, 0);
+		if (curl_url_get(u, CURLUPART_URL, &text, CURLU_DEFAULT_PORT) != CURLUE_OK)
+			text = NULL;
+	}
+	curl_url_cleanup(u);
+	return text;
+}
+
+bool ar_url_is_same_origin(const char *a, const char *b)
+{
+	struct ar_url first, second;
+	char *left, *right;
+	bool is_same;
+
+	if (!ar_url_parse(a, &first) || !ar_url_parse(b, &second) || first.has_user || second.has_user)
+		return false;
+	left = origin_of(a);
+	right = origin_of(b);
+	is_same = left && right && strcasecmp(left, right) == 0;
+	curl_free(left);
+	curl_free(right);
+	return is_same;
+}

@@ -29,6 +29,9 @@ const char *ar_url_proxy(const char *url);
  * name misleads the reader. */
 bool ar_url_is_safe(const char *url);
 
+/* Whether both have the same scheme, host and port, and no user name before the host. */
+bool ar_url_is_same_origin(const char *a, const char *b);
+
 /* Whether an address in figures, without brackets, is in 127.0.0.0/8, ::1, or one of the former written as
  * IPv6. */
 bool ar_url_is_loopback_address(const char *address);

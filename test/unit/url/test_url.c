@@ -75,12 +75,34 @@ static void parts(void **state AR_UNUSED)
 	assert_true(ar_url_parse("http://host/bucket#x", &u) && u.has_query);
 }
 
+static void origins(void **state AR_UNUSED)
+{
+	static const struct {
+		const char *a, *b;
+		bool is_same;
+	} all[] = {
+		{ "https://h/x?y", "https://H:443/", true },
+		{ "http://h", "http://h:80/rpc#f", true },
+		{ "https://h/", "http://h/", false },
+		{ "https://h/", "https://h:444/", false },
+		{ "https://h/", "https://h.evil/", false },
+		{ "https://h/", "https://h@evil/", false },
+		{ "https://h/", "https://u@h/", false },
+		{ "https://h/", "ftp://h/", false },
+		{ "https://h/", "", false },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		assert_int_equal(ar_url_is_same_origin(all[i].a, all[i].b), all[i].is_same);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hosts_of_this_machine),
 		cmocka_unit_test(what_is_safe),
 		cmocka_unit_test(parts),
+		cmocka_unit_test(origins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
