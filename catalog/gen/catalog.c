@@ -4572,6 +4572,8 @@ static const struct ar_field_desc ar_ev_channel_connected_fields[] = {
 	  "Its protocol.", NULL },
 	{ "agentCardRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_channel_connected, agent_card_ref), NULL, { 0, false },
 	  "Its agent card.", NULL },
+	{ "heartbeatMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_channel_connected, heartbeat_ms), NULL, { 0, false },
+	  "Longest time between two signs of life that it agreed to.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_channel_disconnected_fields[] = {
@@ -6459,8 +6461,8 @@ static const struct ar_field_desc ar_cmd_reconnect_channel_in_fields[] = {
 	  "Cursor of the last event that arrived.", NULL },
 	{ "resumeToken", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_reconnect_channel_in, resume_token), NULL, { 0, false },
 	  "Token of the earlier connection.", NULL },
-	{ "sessions", AR_F_ARRAY, false, false, false, 0, 65536, offsetof(struct ar_cmd_reconnect_channel_in, sessions), NULL, { 0, false },
-	  "Sessions to follow.", NULL },
+	{ "sessions", AR_F_TEXTS, false, false, false, 0, 4096, offsetof(struct ar_cmd_reconnect_channel_in, sessions), NULL, { 0, false },
+	  "Sessions that the snapshot lists instead of the newest, at most 50; only over all sessions.", NULL },
 	{ "capabilities", AR_F_TEXTS, false, false, false, 0, 16384, offsetof(struct ar_cmd_reconnect_channel_in, capabilities), NULL, { 0, false },
 	  "Capabilities of the peer.", NULL },
 };
@@ -6799,6 +6801,8 @@ static const struct ar_field_desc ar_cmd_connect_channel_in_fields[] = {
 	  "Its protocol.", NULL },
 	{ "agentCardRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_cmd_connect_channel_in, agent_card_ref), NULL, { 0, false },
 	  "Its agent card.", NULL },
+	{ "heartbeatMs", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_cmd_connect_channel_in, heartbeat_ms), NULL, { 0, false },
+	  "Longest time between two signs of life of the peer, 1000 to 86400000; without it none are expected.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_connect_channel_out_fields[] = {
@@ -8639,7 +8643,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_CHANNEL_CONNECTED] = { AR_EV_CHANNEL_CONNECTED, "channel.connected", "channel",
 	  "A channel is connected.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_CHANNEL, 0, NULL,
-	  { ar_ev_channel_connected_fields, 9, sizeof(struct ar_ev_channel_connected), NULL, 0, false, 0, 0 } },
+	  { ar_ev_channel_connected_fields, 10, sizeof(struct ar_ev_channel_connected), NULL, 0, false, 0, 0 } },
 	[AR_EV_CHANNEL_DISCONNECTED] = { AR_EV_CHANNEL_DISCONNECTED, "channel.disconnected", "channel",
 	  "A channel was closed or timed out.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_CHANNEL, 0, NULL,
@@ -9034,7 +9038,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { AR_TARGET_ACTION, 1, { offsetof(struct ar_cmd_respond_action_in, action_id) }, AR_ERR_ACTION_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_respond_action_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_ACTION_NOT_FOUND, AR_ERR_ALREADY_RESOLVED, AR_ERR_EXPIRED, AR_ERR_INVALID_DECISION, AR_ERR_SCHEMA_MISMATCH, AR_ERR_SCHEMA_LIMIT, AR_ERR_NOT_SHOWN, AR_ERR_NOT_AUTHORIZED, AR_ERR_OTHER_PERSON_NEEDED, AR_ERR_ALREADY_APPROVED }, 10,
-	  (const uint16_t[]){ AR_EV_ACTION_RESOLVED, AR_EV_PERMISSION_RESOLVED, AR_EV_CHANNEL_PERMISSION_RETURNED, AR_EV_POLICY_CHANGED, AR_EV_TASK_RESUMED, AR_EV_RUN_STATUS }, 6, 200, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_EV_ACTION_RESOLVED, AR_EV_PERMISSION_RESOLVED, AR_EV_CHANNEL_PERMISSION_RETURNED, AR_EV_POLICY_CHANGED, AR_EV_TASK_RESUMED, AR_EV_RUN_STATUS, AR_EV_CHANNEL_RESUMED, AR_EV_CHANNEL_PERMISSION_FORWARDED }, 8, 200, NULL, "spec+contract" },
 	[AR_CMD_REMOVE_QUEUED_TURN] = { AR_CMD_REMOVE_QUEUED_TURN, "remove_queued_turn",
 	  "Drop a waiting turn.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_remove_queued_turn_in_fields, 6, sizeof(struct ar_cmd_remove_queued_turn_in), ar_cmd_remove_queued_turn_in_oneofs, 2, false, 0, 0 },
@@ -9234,7 +9238,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_CHANNEL_NOT_FOUND, AR_ERR_INVALID_CURSOR, AR_ERR_SEQUENCE_AHEAD }, 4,
-	  (const uint16_t[]){ AR_EV_CHANNEL_ACKED, AR_EV_TASK_PROGRESS }, 2, 200, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_EV_CHANNEL_ACKED, AR_EV_TASK_PROGRESS, AR_EV_CHANNEL_RESUMED, AR_EV_CHANNEL_PERMISSION_FORWARDED }, 4, 200, NULL, "spec+contract" },
 	[AR_CMD_START_BENCHMARK_TRIAL] = { AR_CMD_START_BENCHMARK_TRIAL, "start_benchmark_trial",
 	  "Bind a benchmark trial to a run.",
 	  true, false, true, 1u << 1, "submit", { ar_cmd_start_benchmark_trial_in_fields, 17, sizeof(struct ar_cmd_start_benchmark_trial_in), NULL, 0, false, 0, 0 },
@@ -9325,7 +9329,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_TASK_ARCHIVED }, 1, 200, NULL, "proposed (task.archived without a verb)" },
 	[AR_CMD_CONNECT_CHANNEL] = { AR_CMD_CONNECT_CHANNEL, "connect_channel",
 	  "Register a channel.",
-	  true, true, true, 1u << 0, "read", { ar_cmd_connect_channel_in_fields, 8, sizeof(struct ar_cmd_connect_channel_in), NULL, 0, false, 0, 0 },
+	  true, true, true, 1u << 0, "read", { ar_cmd_connect_channel_in_fields, 9, sizeof(struct ar_cmd_connect_channel_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_connect_channel_out_fields, 2, sizeof(struct ar_cmd_connect_channel_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { "channelId", offsetof(struct ar_cmd_connect_channel_in, channel_id) } }, "channelId",

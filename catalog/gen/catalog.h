@@ -5325,6 +5325,7 @@ struct ar_ev_channel_connected { /* channel.connected */
 	ar_usec token_expires_at; /* time? */
 	struct ar_str native_protocol; /* string? */
 	struct ar_str agent_card_ref; /* ref? */
+	struct ar_opt_int heartbeat_ms; /* int? */
 };
 
 struct ar_ev_channel_disconnected { /* channel.disconnected */
@@ -6476,7 +6477,7 @@ struct ar_cmd_reconnect_channel_in { /* reconnect_channel, input */
 	struct ar_opt_int last_acked_sequence; /* int? */
 	struct ar_str cursor; /* string? */
 	struct ar_str resume_token; /* string? */
-	struct ar_str sessions; /* array? */
+	struct ar_texts sessions; /* array? */
 	struct ar_texts capabilities; /* array? */
 };
 
@@ -6684,6 +6685,7 @@ struct ar_cmd_connect_channel_in { /* connect_channel, input */
 	struct ar_texts capabilities; /* array? */
 	struct ar_str native_protocol; /* string? */
 	struct ar_str agent_card_ref; /* ref? */
+	struct ar_opt_int heartbeat_ms; /* int? */
 };
 
 struct ar_cmd_connect_channel_out { /* connect_channel, result */

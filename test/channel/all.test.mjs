@@ -127,3 +127,29 @@ test('OPEN-59 a channel over all sessions is its account\'s, of its tenant, and 
 	mine.stop();
 	await w.rt.stop();
 });
+
+test('CP-49 a peer of all sessions that comes back names the sessions that it shows: it gets these, and is told which are not there', async () => {
+	const w = await tenants({ model });
+	const { acme, zeta } = w;
+	const mine = [];
+	for (const text of ['one', 'two', 'three']) mine.push((await must(w.rt, acme.tokens.admin, 'submit_turn', { createPolicy: {}, text })).sessionId);
+	const { sessionId: theirs } = await must(w.rt, zeta.tokens.admin, 'submit_turn', { createPolicy: {}, text: 'not yours' });
+	await must(w.rt, acme.tokens.admin, 'connect_channel', { ...PEER, channelId: 'board' });
+	const back = (sessions, more = {}) => ask(w.rt, acme.tokens.admin, 'reconnect_channel', { channelId: 'board', lastAckedSequence: 0, sessions, ...more });
+	const none = mine[0].replace(/.$/, (c) => (c === '0' ? '1' : '0'));
+	const [first, , third] = mine;
+	const { status, body, text } = await back([third, theirs, first, none]);
+	assert.equal(status, 200, text);
+	assert.deepEqual(body.snapshot.sessions.map((s) => s.sessionId), [third, first]);
+	assert.deepEqual(body.snapshot.missing, [theirs, none], 'another tenant\'s is as little there as one that never was');
+	assert.ok(!text.includes('not yours'));
+	assert.deepEqual((await back([])).body.snapshot, { sessions: [], missing: [] });
+	assert.deepEqual((await back([homeOf('acme')])).body.snapshot.sessions, [], 'the home is no session to show');
+	const token = body.newResumeToken;
+	assert.equal((await back([first], { resumeToken: token })).body.error.code, 'resume_token_invalid', 'each time has its own token');
+	assert.equal((await back(Array(51).fill(first))).body.error.code, 'invalid_input');
+	assert.equal((await back(['../etc'])).body.error.code, 'session_not_found');
+	await must(w.rt, acme.tokens.admin, 'connect_channel', { ...PEER, channelId: 'board', sessionId: first });
+	assert.equal((await back([third], { sessionId: first })).body.error.code, 'invalid_input', 'one that follows a session');
+	await w.rt.stop();
+});

@@ -222,7 +222,8 @@ enum ar_status ar_channel_follow(struct ar_control *c, const struct ar_cmd_subsc
 		r->after = ar_arena_str(call->arena, ar_channel_reach_of(s, channel, call->arena).cursor);
 	leave_out_questions(channel, r, flags);
 	call->following = following_of(c, session_key, in->channel_id, who->actor);
-	if (call->following->streams++ == 0 && channel->status != AR_CHANNEL_CONNECTED)
+	call->following->streams++;
+	if (channel->status != AR_CHANNEL_CONNECTED)
 		write_notice(call->following, AR_IN_CHANNEL_FOLLOWED, 0);
 	return AR_OK;
 }

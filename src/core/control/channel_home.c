@@ -6,6 +6,9 @@
 #include "find/degraded.h"
 #include "storage.h"
 #include "places.h"
+#include "tenant.h"
+
+#include <string.h>
 
 bool ar_channel_is_command(enum ar_command command)
 {
@@ -77,23 +80,77 @@ void ar_channel_write_home(struct ar_call *c)
 	ar_store_submit(c->control->store, &w->all.feed.op);
 }
 
+/* ---- which sessions the snapshot lists ---- */
+
+#define NAMED_MAX 50
+
+static struct ar_texts named(const struct ar_call *c)
+{
+	return ((const struct ar_cmd_reconnect_channel_in *)c->input)->sessions;
+}
+
+enum ar_status ar_channel_check_sessions(const struct ar_cmd_reconnect_channel_in *in,
+					 struct ar_str session_key, struct ar_error *err)
+{
+	struct ar_str key;
+
+	if (!in->sessions.at)
+		return AR_OK;
+	if (!ar_tenant_is_a_home(session_key))
+		return ar_refuse(err, AR_ERR_INVALID_INPUT,
+				 "sessions is for a channel of all sessions; this one follows a session");
+	if (in->sessions.count > NAMED_MAX)
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "sessions has %zu entries; name at most %d",
+				 in->sessions.count, NAMED_MAX);
+	for (size_t i = 0; i < in->sessions.count; i++) {
+		if (ar_call_session(in->sessions.at[i], &key, err) != AR_OK)
+			return AR_E_REFUSED;
+	}
+	return AR_OK;
+}
+
+/* The next key in the order of the store. */
+static struct ar_str key_after(struct ar_call *c, struct ar_str key)
+{
+	static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
+	char next[AR_SESSION_KEY_LEN];
+	size_t i = AR_SESSION_KEY_LEN;
+
+	memcpy(next, key.p, sizeof(next));
+	while (i > 0 && next[i - 1] == digits[31])
+		next[--i] = digits[0];
+	if (i > 0)
+		next[i - 1] = strchr(digits, next[i - 1])[1];
+	return ar_arena_str(&c->arena, (struct ar_str){ next, sizeof(next) });
+}
+
 /* ---- the answer of reconnect_channel: the sessions that there are ---- */
 
-static void on_sessions(struct ar_store_op *op)
+/* What is not the tenant's is not there. */
+static void write_named(struct ar_call_work *q, struct ar_jw *w)
 {
-	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, sessions.op);
-	struct ar_call *c = q->call;
+	ar_jw_open(w);
+	ar_buf_addf(&q->all.found, "]");
+	ar_buf_addf(&q->all.missing, "]");
+	ar_jw_mraw(w, "sessions", ar_buf_str(&q->all.found));
+	ar_jw_mraw(w, "missing", ar_buf_str(&q->all.missing));
+	ar_jw_close(w);
+	ar_buf_fini(&q->all.found);
+	ar_buf_fini(&q->all.missing);
+}
+
+static void answer(struct ar_call *c)
+{
+	struct ar_call_work *q = c->work;
 	struct ar_jw json = ar_jw(&c->reply);
 	bool has_gap = !ar_str_absent(q->all.gap);
 
-	if (op->status != AR_OK) {
-		ar_store_op_fini(op);
-		ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
-		return;
-	}
 	ar_jw_open(&json);
 	ar_jw_key(&json, "snapshot");
-	ar_list_write_sessions(c, &q->sessions, AR_STR_NONE, &json);
+	if (named(c).at)
+		write_named(q, &json);
+	else
+		ar_list_write_sessions(c, &q->sessions, AR_STR_NONE, &json);
 	ar_jw_mint(&json, "asOfSequence", q->all.position);
 	ar_jw_mstr(&json, "cursor", q->all.cursor);
 	ar_jw_mstr(&json, "replayMode", has_gap ? AR_STR("partial") : AR_STR("replay"));
@@ -101,8 +158,69 @@ static void on_sessions(struct ar_store_op *op)
 		ar_jw_mraw(&json, "gap", q->all.gap);
 	ar_jw_mstr(&json, "newResumeToken", q->token);
 	ar_jw_close(&json);
+}
+
+static bool has_failed(struct ar_call *c, struct ar_store_op *op)
+{
+	if (op->status == AR_OK)
+		return false;
+	ar_store_op_fini(op);
+	ar_call_refuse(c, ar_storage_code(op->status), "%.200s", op->err.msg);
+	return true;
+}
+
+static void on_sessions(struct ar_store_op *op)
+{
+	struct ar_call *c = AR_CONTAINER_OF(op, struct ar_call_work, sessions.op)->call;
+
+	if (has_failed(c, op))
+		return;
+	answer(c);
 	ar_store_op_fini(op);
 	ar_call_done(c, 200);
+}
+
+static void look_for_next(struct ar_call *c);
+
+static void on_named(struct ar_store_op *op)
+{
+	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, sessions.op);
+	struct ar_str id = named(q->call).at[q->all.looked - 1];
+	bool is_there = op->status == AR_OK && q->sessions.count > 0 &&
+			ar_str_eq(q->sessions.ids[0], ar_id_session_key(id));
+	struct ar_buf *to = is_there ? &q->all.found : &q->all.missing;
+	struct ar_jw w;
+
+	if (op->status != AR_OK) {
+		ar_buf_fini(&q->all.found);
+		ar_buf_fini(&q->all.missing);
+	}
+	if (has_failed(q->call, op))
+		return;
+	ar_buf_addf(to, "%s", ar_buf_str(to).len > 1 ? "," : "");
+	w = ar_jw(to);
+	if (is_there)
+		ar_list_write_session(q->call, q->sessions.ids[0], q->sessions.shells[0], &w);
+	else
+		ar_buf_addf(to, "\"%.*s\"", AR_STR_ARG(id)); /* it has the form of one: nothing to escape */
+	ar_store_op_fini(op);
+	look_for_next(q->call);
+}
+
+/* The store lists the newest below a key: that is the session itself, or it is not there. */
+static void look_for_next(struct ar_call *c)
+{
+	struct ar_call_work *w = c->work;
+
+	if (w->all.looked == named(c).count) {
+		answer(c);
+		ar_call_done(c, 200);
+		return;
+	}
+	w->sessions = ar_sessions_of(c, on_named);
+	w->sessions.before = key_after(c, ar_id_session_key(named(c).at[w->all.looked++]));
+	w->sessions.limit = 1;
+	ar_store_submit(c->control->store, &w->sessions.op);
 }
 
 void ar_channel_home_reconnected(struct ar_call *c, struct ar_str gap)
@@ -110,6 +228,14 @@ void ar_channel_home_reconnected(struct ar_call *c, struct ar_str gap)
 	struct ar_call_work *w = c->work;
 
 	w->all.gap = ar_str_empty(gap) ? AR_STR_NONE : ar_arena_str(&c->arena, gap);
+	if (named(c).at) {
+		w->all.found = w->all.missing = (struct ar_buf){ 0 };
+		w->all.looked = 0;
+		ar_buf_addf(&w->all.found, "[");
+		ar_buf_addf(&w->all.missing, "[");
+		look_for_next(c);
+		return;
+	}
 	w->sessions = ar_sessions_of(c, on_sessions);
 	ar_store_submit(c->control->store, &w->sessions.op);
 }

@@ -82,6 +82,9 @@ struct ar_call_work {
 		struct ar_feed_bounds bounds;
 		struct ar_str cursor, gap; /* where the feed was; what is missing in it, absent: nothing */
 		int64_t position; /* of the cursor, the furthest */
+		/* of the sessions that the caller names: what was found, and how many were looked for */
+		struct ar_buf found, missing;
+		size_t looked;
 	} all;
 };
 
@@ -214,6 +217,9 @@ void ar_channel_reconnected(struct ar_call *c, struct ar_str reply);
 bool ar_channel_is_command(enum ar_command command);
 void ar_channel_write_home(struct ar_call *c);
 void ar_channel_home_reconnected(struct ar_call *c, struct ar_str gap); /* the answer */
+/* Which sessions the snapshot lists is said for all sessions alone, and bounded. */
+AR_MUST_USE enum ar_status ar_channel_check_sessions(const struct ar_cmd_reconnect_channel_in *in,
+						     struct ar_str session_key, struct ar_error *err);
 
 /* A stream for a channel of the session, of all sessions when none is asked for: where it goes on, and
  * what it is not told. Only for one whose session is in memory, as it is after connect_channel and

@@ -30,6 +30,8 @@ static void channel(const struct ar_channel *c, struct ar_jw *w)
 	ar_jw_mstr(w, "status",
 		   c->status == AR_CHANNEL_CONNECTED ? AR_STR("connected") : AR_STR("disconnected"));
 	ar_jw_mtime(w, "lastSeenAt", c->seen);
+	if (c->heartbeat.set)
+		ar_jw_mint(w, "heartbeatMs", c->heartbeat.v);
 	ar_jw_mstr(w, "resumeCursor", c->cursor);
 	ar_jw_mint(w, "lastAckedSequence", c->acked);
 	bridge(c, w);

@@ -16,6 +16,7 @@
  * A fact that contradicts the state (a gap in the sequence, an unknown id, a move that its state machine
  * does not allow) is AR_E_CORRUPT. On load that means a damaged log; in a decision it means a bug. */
 #include "apply.h"
+#include "channel/channel.h"
 #include "describe.h"
 #include "people.h"
 #include "subagent/subagents.h"
@@ -328,6 +329,8 @@ static enum ar_status turn_submitted(struct ar_session *s, const struct ar_event
 	}
 	turn->has_images.v = turn->has_images.set = ar_texts_have(p->input_kinds, AR_STR("image"));
 	turn->submitted = e->time;
+	if (!ar_str_absent(e->ids[AR_SCOPE_CHANNEL]))
+		ar_apply_channel_used(s, e);
 	ar_vec_push(&s->arena, &t->turns, turn);
 	ar_apply_count(&s->counters.turn, turn->id);
 	return AR_OK;
@@ -537,6 +540,7 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_CHANNEL_DISCONNECTED] = ar_apply_channel,
 	[AR_EV_CHANNEL_RESUMED] = ar_apply_channel,
 	[AR_EV_CHANNEL_ACKED] = ar_apply_channel,
+	[AR_EV_CHANNEL_MESSAGE] = ar_apply_channel_message,
 	[AR_EV_CHANNEL_PERMISSION_FORWARDED] = ar_apply_channel,
 	[AR_EV_CHANNEL_PERMISSION_RETURNED] = ar_apply_channel,
 	[AR_EV_ACTION_RESOLVED] = ar_apply_action_resolved,

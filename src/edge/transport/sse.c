@@ -86,6 +86,8 @@ static enum ar_leave why_left(const struct ar_sse *s)
 {
 	if (s->carrier->is_stuck)
 		return AR_LEAVE_SILENT;
+	if (s->why && s->why->code == AR_ERR_AUTH_FAILED)
+		return AR_LEAVE_AUTH;
 	return s->why && !s->retry_ms ? AR_LEAVE_ERROR : AR_LEAVE_CLOSED;
 }
 

@@ -1414,8 +1414,8 @@ export interface ReconnectChannelInput {
   cursor?: string;
   /** Token of the earlier connection. */
   resumeToken?: string;
-  /** Sessions to follow. */
-  sessions?: unknown[];
+  /** Sessions that the snapshot lists instead of the newest, at most 50; only over all sessions. */
+  sessions?: string[];
   /** Capabilities of the peer. */
   capabilities?: string[];
 }
@@ -1794,6 +1794,8 @@ export interface ConnectChannelInput {
   nativeProtocol?: string;
   /** Its agent card. */
   agentCardRef?: string;
+  /** Longest time between two signs of life of the peer, 1000 to 86400000; without it none are expected. */
+  heartbeatMs?: number;
 }
 
 /** Answer of connect_channel. */

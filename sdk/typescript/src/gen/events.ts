@@ -1958,6 +1958,8 @@ export interface ChannelConnectedPayload {
   nativeProtocol?: string;
   /** Its agent card. */
   agentCardRef?: string;
+  /** Longest time between two signs of life that it agreed to. */
+  heartbeatMs?: number;
   [extra: string]: unknown;
 }
 

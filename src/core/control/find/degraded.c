@@ -48,7 +48,7 @@ static void write_degraded(struct ar_str shell, struct ar_jw *w)
 	ar_jw_close(w);
 }
 
-static void write_shell(struct ar_call *c, struct ar_str session_key, struct ar_str shell, struct ar_jw *w)
+void ar_list_write_session(struct ar_call *c, struct ar_str session_key, struct ar_str shell, struct ar_jw *w)
 {
 	switch (ar_engine_damage(c->control->engine, session_key)) {
 	case AR_DAMAGE_NONE:
@@ -77,7 +77,7 @@ void ar_list_write_sessions(struct ar_call *c, const struct ar_store_sessions *f
 		bool is_unknown = ar_call_cannot_read(c, found->ids[i]);
 
 		if (ar_str_absent(status) || ar_list_is_unknown(status) == is_unknown)
-			write_shell(c, found->ids[i], found->shells[i], w);
+			ar_list_write_session(c, found->ids[i], found->shells[i], w);
 	}
 	ar_jw_close_array(w);
 	if (found->more && found->count > 0)

@@ -10,6 +10,9 @@ bool ar_call_cannot_read(const struct ar_call *c, struct ar_str session_key);
 /* The record with status unknown, and nothing that says how it went. */
 void ar_record_write_unknown(struct ar_call *c, struct ar_str record, bool with_degraded, struct ar_jw *w);
 
+/* A session as its row says, or that it is degraded or unknown. */
+void ar_list_write_session(struct ar_call *c, struct ar_str session_key, struct ar_str shell, struct ar_jw *w);
+
 /* A page of sessions as a JSON object. With a status only those that have it: the store was asked for them,
  * or for all if it is unknown, which no row says. A page may be shorter for it. */
 void ar_list_write_sessions(struct ar_call *c, const struct ar_store_sessions *found, struct ar_str status,

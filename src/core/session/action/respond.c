@@ -280,12 +280,12 @@ enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *
 
 	if (!a)
 		return refuse_unknown(d->session, in->action_id, AR_ERR_ACTION_NOT_FOUND, err);
-	if (!ar_str_absent(in->channel_id) && !ar_session_channel(d->session, in->channel_id))
-		return ar_refuse(err, AR_ERR_CHANNEL_NOT_FOUND,
-				 "no channel '%.*s' follows this session; leave it out, or connect it",
-				 AR_STR_ARG(ar_str_utf8_prefix(in->channel_id, 64)));
+	if (!ar_str_absent(in->channel_id) && ar_channel_check_own(d, in->channel_id, err) != AR_OK)
+		return AR_E_REFUSED;
 	if (resolve(d, a, &s, err) != AR_OK)
 		return AR_E_REFUSED;
+	if (!ar_str_absent(in->channel_id))
+		ar_channel_note_use(d, in->channel_id);
 	ar_decide_reply(d, AR_CMD_RESPOND_ACTION,
 			&(struct ar_cmd_respond_action_out){
 				.action_id = a->id,

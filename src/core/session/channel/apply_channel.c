@@ -7,6 +7,24 @@ static struct ar_channel *channel_of(struct ar_session *s, const struct ar_event
 	return ar_session_channel(s, e->ids[AR_SCOPE_CHANNEL]);
 }
 
+/* A fact about something else says that its peer was there. */
+void ar_apply_channel_used(struct ar_session *s, const struct ar_event *e)
+{
+	struct ar_channel *c = channel_of(s, e);
+
+	if (c)
+		c->seen = e->time;
+}
+
+/* One to a peer says nothing of it. */
+enum ar_status ar_apply_channel_message(struct ar_session *s, const struct ar_event *e,
+					struct ar_error *err AR_UNUSED)
+{
+	if (PAYLOAD(e, channel_message)->direction == AR_CHANNEL_MESSAGE_DIRECTION_IN)
+		ar_apply_channel_used(s, e);
+	return AR_OK;
+}
+
 /* While none may go none is taken in (decide sees to that). */
 static void make_room(struct ar_session *s, ar_usec now)
 {
@@ -39,6 +57,7 @@ enum ar_status ar_apply_channel_connected(struct ar_session *s, const struct ar_
 	c->transport = p->transport;
 	c->role = p->peer_role;
 	c->seen = p->last_seen_at;
+	c->heartbeat = p->heartbeat_ms;
 	return ar_apply_move(&c->status, AR_MACHINE_CHANNEL, e, err);
 }
 
@@ -104,6 +123,9 @@ enum ar_status ar_apply_channel(struct ar_session *s, const struct ar_event *e, 
 		open_question(s, c, e->ids[AR_SCOPE_ACTION]);
 		break;
 	case AR_EV_CHANNEL_PERMISSION_RETURNED:
+		if (PAYLOAD(e, channel_permission_returned)->deciding_side ==
+		    AR_CHANNEL_PERMISSION_RETURNED_DECIDING_SIDE_REMOTE)
+			c->seen = e->time;
 		close_question(c, e->ids[AR_SCOPE_ACTION]);
 		break;
 	}

@@ -10,6 +10,8 @@
 
 #define AR_CHANNELS_MAX 64 /* known per session */
 #define AR_CHANNELS_HOME_MAX 1024 /* in the home of a tenant, for all of it */
+#define AR_CHANNEL_HEARTBEAT_MIN 1000
+#define AR_CHANNEL_HEARTBEAT_MAX 86400000
 #define AR_CAPABILITY_PERMISSIONS "permissions"
 
 struct ar_channel {
@@ -23,6 +25,7 @@ struct ar_channel {
 	int64_t status; /* of the channel machine */
 	int64_t acked; /* sequence */
 	ar_usec seen, token_expires;
+	struct ar_opt_int heartbeat; /* ms; without one silence says nothing */
 	struct ar_vec open; /* struct ar_bridged: questions that it was asked and that nobody has answered */
 };
 
@@ -53,10 +56,14 @@ AR_MUST_USE enum ar_status ar_channel_check_shown(const struct ar_decision *d, s
 AR_MUST_USE enum ar_status ar_channel_check_own(const struct ar_decision *d, struct ar_str id,
 						struct ar_error *err);
 
+/* The turn or answer of a fact came through a channel: its peer was there. */
+void ar_apply_channel_used(struct ar_session *s, const struct ar_event *e);
+
 /* The peer of a channel does something: it is back if it was away. */
 void ar_channel_note_use(struct ar_decision *d, struct ar_str id);
 
-/* After a restart: questions of peers that are away are withdrawn when their tokens run out. */
+/* After a restart: questions of peers that are away are withdrawn when their tokens run out. It is the time
+ * of the same timer that ends the silence of a peer that agreed to a heartbeat. */
 void ar_channels_recover(struct ar_decision *d);
 
 /* ---- reach.c: how far a peer has come ---- */

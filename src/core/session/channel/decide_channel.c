@@ -50,6 +50,27 @@ static struct ar_ids ids_of(struct ar_str channel)
 	return (struct ar_ids){ .at = { [AR_SCOPE_CHANNEL] = channel } };
 }
 
+/* ---- what is due of a channel ---- */
+
+/* A peer that agreed to be heard of is gone when it was not. One that is away and was asked something
+ * can settle it as long as its token is good. 0: nothing is due. */
+static ar_usec due_at(const struct ar_channel *c)
+{
+	if (c->status == AR_CHANNEL_CONNECTED)
+		return c->heartbeat.set ? c->seen + c->heartbeat.v * 1000 : 0;
+	return c->open.count > 0 ? c->token_expires : 0;
+}
+
+static void watch(struct ar_decision *d, const struct ar_channel *c)
+{
+	ar_usec at = due_at(c);
+
+	if (!at)
+		return;
+	ar_decide_wake_cancel(d, c->id);
+	ar_decide_wake(d, AR_IN_CHANNEL_DUE, c->id, at > d->input->now ? at : d->input->now);
+}
+
 /* ---- connect_channel ---- */
 
 static bool has_room(const struct ar_session *s, ar_usec now)
@@ -72,6 +93,14 @@ static enum ar_status check_connect(const struct ar_decision *d, const struct ar
 	return AR_OK;
 }
 
+static enum ar_status check_heartbeat(struct ar_opt_int ms, struct ar_error *err)
+{
+	if (!ms.set || (ms.v >= AR_CHANNEL_HEARTBEAT_MIN && ms.v <= AR_CHANNEL_HEARTBEAT_MAX))
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_INVALID_INPUT, "heartbeatMs is %lld; send %d to %d, or leave it out",
+			 (long long)ms.v, AR_CHANNEL_HEARTBEAT_MIN, AR_CHANNEL_HEARTBEAT_MAX);
+}
+
 enum ar_status ar_decide_connect_channel(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_connect_channel_in *in = d->input->command.args;
@@ -81,7 +110,7 @@ enum ar_status ar_decide_connect_channel(struct ar_decision *d, struct ar_error 
 				    .account = d->input->account };
 	struct ar_ids ids;
 
-	if (check_connect(d, known, err) != AR_OK)
+	if (check_heartbeat(in->heartbeat_ms, err) != AR_OK || check_connect(d, known, err) != AR_OK)
 		return AR_E_REFUSED;
 	ar_decide_home(d);
 	if (ar_str_absent(fresh.id))
@@ -96,8 +125,10 @@ enum ar_status ar_decide_connect_channel(struct ar_decision *d, struct ar_error 
 							  .resume_token_ref = d->input->command.token.given,
 							  .token_expires_at = token_expires(d),
 							  .native_protocol = in->native_protocol,
-							  .agent_card_ref = in->agent_card_ref });
+							  .agent_card_ref = in->agent_card_ref,
+							  .heartbeat_ms = in->heartbeat_ms });
 	ar_bridge_catch_up(d, known ? known : &fresh, in->capabilities);
+	watch(d, ar_session_channel(d->session, fresh.id));
 	d->reply = fresh.id;
 	return AR_OK;
 }
@@ -159,6 +190,7 @@ static void say_resumed(struct ar_decision *d, const struct ar_channel *c, struc
 		fact.gap ? AR_CHANNEL_RESUMED_REPLAY_MODE_PARTIAL : AR_CHANNEL_RESUMED_REPLAY_MODE_REPLAY;
 	ar_decide_emit(d, AR_EV_CHANNEL_RESUMED, &ids, &fact);
 	ar_bridge_catch_up(d, c, more->capabilities.at ? more->capabilities : c->capabilities);
+	watch(d, c);
 }
 
 /* The facts of removed sessions are gone; which sessions there are, the snapshot says. */
@@ -226,24 +258,36 @@ enum ar_status ar_decide_reconnect_channel(struct ar_decision *d, struct ar_erro
 
 /* ---- ack_events, post_channel_message ---- */
 
+static void come_back(struct ar_decision *d, const struct ar_channel *c)
+{
+	if (c->status != AR_CHANNEL_CONNECTED)
+		say_resumed(d, c, ar_channel_reach_of(d->session, c, d->arena),
+			    &(struct ar_ev_channel_resumed){ 0 });
+}
+
 enum ar_status ar_decide_ack_events(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_ack_events_in *in = d->input->command.args;
 	const struct ar_channel *c;
 	struct ar_channel_reach reach;
+	bool is_told = true;
 	struct ar_ids ids;
 
 	if (find_own(d, in->channel_id, &c, err) != AR_OK ||
 	    ar_channel_reach_read(d, c, in->cursor, in->sequence, &reach, err) != AR_OK)
 		return AR_E_REFUSED;
+	if (!ar_channel_reach_is_news(d, c, &reach)) {
+		reach = ar_channel_reach_of(d->session, c, d->arena);
+		is_told = c->heartbeat.set; /* that it was heard of is news then */
+	}
+	if (c->heartbeat.set)
+		come_back(d, c);
 	ids = ids_of(c->id);
-	if (ar_channel_reach_is_news(d, c, &reach))
+	if (is_told)
 		ar_decide_emit(d, AR_EV_CHANNEL_ACKED, &ids,
 			       &(struct ar_ev_channel_acked){
 				       .sequence = reach.sequence,
 				       .cursor = d->input->command.feed ? reach.cursor : AR_STR_NONE });
-	else
-		reach = ar_channel_reach_of(d->session, c, d->arena);
 	if (!ar_channels_are_of_all(d->session))
 		ar_delivery_acknowledged(d, c->id, reach.sequence);
 	ar_decide_reply(d, AR_CMD_ACK_EVENTS,
@@ -251,13 +295,6 @@ enum ar_status ar_decide_ack_events(struct ar_decision *d, struct ar_error *err)
 							 .cursor = d->input->command.feed ? reach.cursor
 											  : AR_STR_NONE });
 	return AR_OK;
-}
-
-static void come_back(struct ar_decision *d, const struct ar_channel *c)
-{
-	if (c->status != AR_CHANNEL_CONNECTED)
-		say_resumed(d, c, ar_channel_reach_of(d->session, c, d->arena),
-			    &(struct ar_ev_channel_resumed){ 0 });
 }
 
 void ar_channel_note_use(struct ar_decision *d, struct ar_str id)
@@ -300,31 +337,10 @@ enum ar_status ar_decide_channel_followed(struct ar_decision *d, struct ar_error
 	return AR_OK;
 }
 
-/* While it is away and was asked something, the end of its token matters. */
-static void watch_token(struct ar_decision *d, const struct ar_channel *c)
-{
-	if (c->status == AR_CHANNEL_CONNECTED || c->open.count == 0 || c->token_expires == 0)
-		return;
-	ar_decide_wake_cancel(d, c->id);
-	ar_decide_wake(d, AR_IN_CHANNEL_DUE, c->id,
-		       c->token_expires > d->input->now ? c->token_expires : d->input->now);
-}
-
-enum ar_status ar_decide_channel_due(struct ar_decision *d, struct ar_error *err AR_UNUSED)
-{
-	const struct ar_channel *c = ar_session_channel(d->session, d->input->due);
-
-	if (c && c->status != AR_CHANNEL_CONNECTED && c->token_expires && c->token_expires <= d->input->now)
-		ar_bridge_withdraw(d, c);
-	else if (c)
-		watch_token(d, c);
-	return AR_OK;
-}
-
 void ar_channels_recover(struct ar_decision *d)
 {
 	for (size_t i = 0; i < d->session->channels.count; i++)
-		watch_token(d, d->session->channels.at[i]);
+		watch(d, d->session->channels.at[i]);
 }
 
 static void say_gone(struct ar_decision *d, const struct ar_channel *c, int reason, ar_usec seen)
@@ -334,7 +350,27 @@ static void say_gone(struct ar_decision *d, const struct ar_channel *c, int reas
 	ar_decide_emit(d, AR_EV_CHANNEL_DISCONNECTED, &ids,
 		       &(struct ar_ev_channel_disconnected){
 			       .reason = reason, .last_seen_at = seen, .last_acked_sequence = c->acked });
-	watch_token(d, c);
+	/* What it showed is not good any more: it cannot answer, whatever its token says. */
+	if (reason == AR_CHANNEL_DISCONNECTED_REASON_AUTH)
+		ar_bridge_withdraw(d, c);
+	watch(d, c);
+}
+
+/* A timer does not know what was heard since it was set: the state does. */
+enum ar_status ar_decide_channel_due(struct ar_decision *d, struct ar_error *err AR_UNUSED)
+{
+	const struct ar_channel *c = ar_session_channel(d->session, d->input->due);
+	ar_usec at = c ? due_at(c) : 0;
+
+	if (!at)
+		return AR_OK;
+	if (at > d->input->now)
+		watch(d, c);
+	else if (c->status == AR_CHANNEL_CONNECTED)
+		say_gone(d, c, AR_CHANNEL_DISCONNECTED_REASON_MISSED_HEARTBEAT, c->seen);
+	else
+		ar_bridge_withdraw(d, c);
+	return AR_OK;
 }
 
 enum ar_status ar_decide_channel_gone(struct ar_decision *d, struct ar_error *err AR_UNUSED)

@@ -20,6 +20,7 @@ static const struct ar_field_desc channel_fields[] = {
 	INT(ar_channel, acked),
 	TIME(ar_channel, seen),
 	TIME(ar_channel, token_expires),
+	OPT(ar_channel, heartbeat),
 };
 static const struct ar_field_desc bridged_fields[] = {
 	STR(ar_bridged, action),
