@@ -1,12 +1,13 @@
 // Agent Cards of published agents: what is on them, who gets which, and that nobody can change one unseen.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { canonicalizeAgentCard, verifyAgentCardSignature } from '@a2a-js/sdk';
 import { flattenedVerify, importJWK } from 'jose';
-import { newFolder, request, startAgentd, startModel } from '../lib/runtime.mjs';
+import { bin, newFolder, request, startAgentd, startModel } from '../lib/runtime.mjs';
 
 const URL = 'https://agents.example.com/base';
 const WELL_KNOWN = '/.well-known/agent-card.json';
@@ -64,7 +65,7 @@ async function joseVerifies(card, signature) {
 	return flattenedVerify({ ...signature, payload }, await importJWK(w.key.jwk, 'ES256'));
 }
 
-test('A2-02 A2-10 the card of the standard agent has what A2A 1.0 asks for, and nothing else for 1.0', async () => {
+test('A2-10 the card of the standard agent has what A2A 1.0 asks for, and nothing else for 1.0', async () => {
 	const { status, headers, body } = await get(WELL_KNOWN, pure);
 	assert.equal(status, 200);
 	const { signatures, ...card } = body;
@@ -112,7 +113,7 @@ test('a caller that does not say 1.0 gets a card that clients of 0.3 and of 1.0 
 	assert.notEqual(headers.etag, (await get(`/a2a/builder${WELL_KNOWN}`, pure)).headers.etag);
 });
 
-test('A2-02 both cards are verified by the official SDK and by jose', async () => {
+test('A2-10 both cards are verified by the official SDK and by jose', async () => {
 	for (const headers of [pure, {}]) {
 		const { body } = await get(`/a2a/builder${WELL_KNOWN}`, headers);
 		await verifies(body);
@@ -127,7 +128,7 @@ test('A2-02 both cards are verified by the official SDK and by jose', async () =
 	}
 });
 
-test('A2-02 a card that was changed is refused by both, whatever was changed', async () => {
+test('a card that was changed is refused by both, whatever was changed', async () => {
 	const { body } = await get(`/a2a/builder${WELL_KNOWN}`, pure);
 	const changes = [
 		(c) => { c.supportedInterfaces[0].url = 'https://evil.example.com/rpc'; },
@@ -144,6 +145,18 @@ test('A2-02 a card that was changed is refused by both, whatever was changed', a
 		await assert.rejects(joseVerifies(card, card.signatures[0]), /signature verification failed/, change.toString());
 	}
 	await assert.rejects(verifies(body, newKey().jwk), /No valid signatures/);
+});
+
+test('agentctl a2a card prints what others get', async () => {
+	const ctl = (...args) => new Promise((done) => {
+		execFile(join(bin, 'agentctl'), ['--url', w.rt.url, 'a2a', ...args], { env: { PATH: process.env.PATH, HOME: '/nonexistent' } }, (error, out, err) => done({ code: error?.code ?? 0, out, err }));
+	});
+	assert.deepEqual(JSON.parse((await ctl('card')).out), (await get(WELL_KNOWN, pure)).body);
+	assert.deepEqual(JSON.parse((await ctl('card', 'builder', '--old')).out), (await get(`/a2a/builder${WELL_KNOWN}`)).body);
+	const nobody = await ctl('card', 'nobody');
+	assert.deepEqual([nobody.code, /publishes no agent of that name/.test(nobody.err)], [1, true]);
+	assert.equal((await ctl('card', '../v1/nodes')).code, 2);
+	assert.equal((await ctl('cards')).code, 2);
 });
 
 test('without published agents there is no card', async () => {
