@@ -75,7 +75,7 @@ static void sends(void **state AR_UNUSED)
 {
 	assert_text(ar_a2a_v03_params, "SendMessage", OLD_SEND, NEW_SEND);
 	assert_text(ar_a2a_v03_params_back, "SendStreamingMessage", NEW_SEND, OLD_SEND);
-	/* a configuration without the word waits for nothing; without a configuration the default of 1.0 counts */
+	/* a configuration without the word waits for nothing; without one the default of 1.0 counts */
 	assert_text(ar_a2a_v03_params, "SendMessage", "{\"configuration\":{}}",
 		    "{\"configuration\":{\"returnImmediately\":true}}");
 	assert_text(ar_a2a_v03_params, "SendMessage", "{\"message\":{\"role\":\"user\"}}",
