@@ -29,6 +29,7 @@ static const char *const ar_values_a2a_agents_mode[] = { "default", "untrusted",
 static const char *const ar_values_permission_rules_effect[] = { "allow", "ask", "deny", NULL };
 static const char *const ar_values_certificates_scopes[] = { "read", "submit", "decide", "worker", "admin", NULL };
 static const char *const ar_values_triggers_mode[] = { "default", "untrusted", "on_request", "on_failure", "never", "plan", "auto", NULL };
+static const char *const ar_values_peers_mechanism[] = { "stream", "poll", "push", NULL };
 
 const struct ar_config_key ar_config_keys[] = {
 	{ "data_dir", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_DATA_DIR", false, false, false, 0, 0, NULL, false, false,
@@ -1006,6 +1007,48 @@ static const struct ar_config_key triggers_keys[] = {
 	  "Attempts of an item of the job before it failed for good." },
 };
 
+static const struct ar_config_key peers_keys[] = {
+	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,
+	  offsetof(struct ar_config_peers, name),
+	  "Name in facts and commands." },
+	{ "url", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, false,
+	  offsetof(struct ar_config_peers, url),
+	  "Address of its Agent Card if it ends in .json, else the address that /.well-known/agent-card.json is added to; https, or an address of this machine. All of its interfaces have to be at the same origin." },
+	{ "token", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, true, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_peers, token),
+	  "Token sent to it as Authorization: Bearer; empty sends none." },
+	{ "tenants", AR_CONFIG_STRINGS, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_peers, tenants),
+	  "Tenants that may use it; * is all of them. If none is named, the tenant local." },
+	{ "keys_file", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_peers, keys_file),
+	  "File with a JWK or JWKS: one of these keys must have signed the card; empty checks no signature." },
+	{ "mechanism", AR_CONFIG_ENUM, AR_CONFIG_UNIT_NONE, "stream", NULL, false, false, false, 0, 0, ar_values_peers_mechanism, false, false,
+	  offsetof(struct ar_config_peers, mechanism),
+	  "How changes of its tasks are learned of. With stream, poll is used where it has no streams." },
+	{ "poll_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "5000", NULL, false, false, false, 10, 3600000, NULL, false, false,
+	  offsetof(struct ar_config_peers, poll_ms),
+	  "Pause between two questions about a task." },
+	{ "timeout_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "30000", NULL, false, false, false, 100, 600000, NULL, false, false,
+	  offsetof(struct ar_config_peers, timeout_ms),
+	  "Longest time for one request." },
+	{ "idle_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "120000", NULL, false, false, false, 100, 3600000, NULL, false, false,
+	  offsetof(struct ar_config_peers, idle_ms),
+	  "Longest silence of a stream; then it is opened again." },
+	{ "ca_file", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_peers, ca_file),
+	  "File of certificate authorities that verify its https; empty uses the system's." },
+	{ "max_answer_bytes", AR_CONFIG_INT, AR_CONFIG_UNIT_BYTES, "8388608", NULL, false, false, false, 1024, 67108864, NULL, false, false,
+	  offsetof(struct ar_config_peers, max_answer_bytes),
+	  "Largest answer, and largest event of a stream." },
+	{ "max_artifact_bytes", AR_CONFIG_INT, AR_CONFIG_UNIT_BYTES, "4194304", NULL, false, false, false, 1024, 67108864, NULL, false, false,
+	  offsetof(struct ar_config_peers, max_artifact_bytes),
+	  "Largest size of all artifacts of one task." },
+	{ "max_stream_bytes", AR_CONFIG_INT, AR_CONFIG_UNIT_BYTES, "67108864", NULL, false, false, false, 1024, 1073741824, NULL, false, false,
+	  offsetof(struct ar_config_peers, max_stream_bytes),
+	  "Largest size of one stream; a longer one ends the work as too large." },
+};
+
 const struct ar_config_list ar_config_lists[] = {
 	{ "tenants", tenants_keys, 7, sizeof(struct ar_config_tenants),
 	  offsetof(struct ar_config, tenants), offsetof(struct ar_config, tenants_count),
@@ -1046,6 +1089,9 @@ const struct ar_config_list ar_config_lists[] = {
 	{ "triggers", triggers_keys, 15, sizeof(struct ar_config_triggers),
 	  offsetof(struct ar_config, triggers), offsetof(struct ar_config, triggers_count),
 	  "Requests of other systems that start a turn or a job: POST /v1/triggers/NAME." },
+	{ "peers", peers_keys, 13, sizeof(struct ar_config_peers),
+	  offsetof(struct ar_config, peers), offsetof(struct ar_config, peers_count),
+	  "Remote agents that work may be delegated to, over A2A; see docs/peers.md." },
 };
-const size_t ar_config_list_count = 13;
+const size_t ar_config_list_count = 14;
 

@@ -167,6 +167,12 @@ enum ar_config_triggers_mode {
 	AR_CONFIG_TRIGGERS_MODE_AUTO,
 };
 
+enum ar_config_peers_mechanism {
+	AR_CONFIG_PEERS_MECHANISM_STREAM,
+	AR_CONFIG_PEERS_MECHANISM_POLL,
+	AR_CONFIG_PEERS_MECHANISM_PUSH,
+};
+
 #define AR_CONFIG_UNSET (-1)
 
 /* Words of a list's entry; NULL, or ended by NULL. */
@@ -645,6 +651,23 @@ struct ar_config_triggers {
 	int64_t max_attempts;
 };
 
+/* One entry of peers. */
+struct ar_config_peers {
+	const char *name;
+	const char *url;
+	const char *token;
+	struct ar_config_strings tenants;
+	const char *keys_file;
+	int mechanism;
+	int64_t poll_ms;
+	int64_t timeout_ms;
+	int64_t idle_ms;
+	const char *ca_file;
+	int64_t max_answer_bytes;
+	int64_t max_artifact_bytes;
+	int64_t max_stream_bytes;
+};
+
 struct ar_config {
 	const char *data_dir;
 	const char *store;
@@ -714,6 +737,8 @@ struct ar_config {
 	size_t webhooks_count;
 	struct ar_config_triggers *triggers;
 	size_t triggers_count;
+	struct ar_config_peers *peers;
+	size_t peers_count;
 };
 
 enum ar_config_kind {

@@ -189,4 +189,6 @@ const struct ar_metric_desc ar_metric_descs[AR_METRIC_COUNT] = {
 	  AR_METRIC_GAUGE, 1000000, { NULL }, NULL, 0 },
 	[AR_METRIC_PROCESS_THREADS] = { "process_threads", "Threads of this process.",
 	  AR_METRIC_GAUGE, 1, { NULL }, NULL, 0 },
+	[AR_METRIC_PEER_FAILURES] = { "agentd_peer_failures_total", "Requests to remote agents that failed or whose answer was not taken, by what was wrong.",
+	  AR_METRIC_COUNTER, 1, { "reason" }, NULL, 0 },
 };

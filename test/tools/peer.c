@@ -13,6 +13,7 @@ struct driver {
 	struct ar_peer *peer;
 	struct ar_peer_run run;
 	struct ar_a2a_options options;
+	const char *token;
 	int64_t deadline_ms;
 	uv_timer_t cancel;
 	int64_t cancel_ms;
@@ -156,7 +157,7 @@ static void set_text(struct driver *d, const char *name, const char *value)
 			*texts[i].to = ar_str_from(value);
 	}
 	if (strcmp(name, "token") == 0)
-		d->options.token = value;
+		d->token = value;
 	if (strcmp(name, "mechanism") == 0)
 		d->options.mechanism = strcmp(value, "poll") == 0 ? AR_A2A_POLL : AR_A2A_STREAM;
 }
@@ -222,6 +223,7 @@ int main(int argc, char **argv)
 					     .answer_max = 65536,
 					     .artifact_max = 16384,
 					     .stream_max = 262144,
+					     .token = &d.token,
 					     .on_trouble = on_trouble };
 	d.run = (struct ar_peer_run){ .on_update = on_update, .on_done = on_done };
 	d.deadline_ms = 15000;

@@ -14,7 +14,7 @@ enum ar_a2a_mechanism { AR_A2A_STREAM, AR_A2A_POLL, AR_A2A_PUSH };
 struct ar_a2a_options {
 	const char
 		*url; /* of the card when its path ends in .json, else what the well-known path is added to */
-	const char *token; /* read with each request; empty: none */
+	const char *const *token; /* read with each request, for it is renewed; NULL or empty: none */
 	const char *ca_file; /* NULL or empty: the system's certificates */
 	struct ar_str keys; /* JWKS: one of them must have signed the card; absent: no check */
 	enum ar_a2a_mechanism mechanism; /* how FOLLOW learns of changes; PUSH: asks now and then, too */
@@ -23,7 +23,7 @@ struct ar_a2a_options {
 	uint32_t idle_ms; /* longest silence of a stream */
 	uint32_t card_ms; /* how long a card is used */
 	uint32_t answer_max, artifact_max, stream_max; /* bytes */
-	/* Something that the peer said was not taken, or the peer was not reached; NULL: nobody wants to know.
+	/* Something that the peer said was not taken, or it was not reached; NULL: nobody wants to know.
 	 * The reason lives until it returns. */
 	void (*on_trouble)(void *arg, enum ar_peer_error error, struct ar_str reason);
 	void *arg;

@@ -3,7 +3,7 @@
 #ifndef AR_EDGE_A2A_CLIENT_PRIV_H
 #define AR_EDGE_A2A_CLIENT_PRIV_H
 
-#include "card.h"
+#include "peer_card.h"
 #include "client.h"
 #include "hash.h"
 #include "list.h"

@@ -157,8 +157,8 @@ static void add_headers(struct ar_a2a_call *c)
 	c->transfer.headers = curl_slist_append(c->transfer.headers, "Expect:");
 	if (!ar_str_absent(c->request.body))
 		add_header(c, "Content-Type", AR_STR("application/json"));
-	if (o->token && *o->token)
-		add_header(c, "Authorization", ar_arena_fmt(&c->asked, "Bearer %s", o->token));
+	if (o->token && *o->token && **o->token)
+		add_header(c, "Authorization", ar_arena_fmt(&c->asked, "Bearer %s", *o->token));
 	if (!ar_str_absent(c->run->trace_parent))
 		add_header(c, "traceparent", c->run->trace_parent);
 }

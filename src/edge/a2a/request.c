@@ -88,7 +88,7 @@ static const struct {
 	[AR_A2A_ASK_CANCEL] = { "CancelTask", write_id, NULL, false },
 };
 
-static struct ar_str keep(struct ar_buf *text, struct ar_arena *a)
+static struct ar_str keep_text(struct ar_buf *text, struct ar_arena *a)
 {
 	struct ar_str kept = ar_arena_str(a, ar_buf_str(text));
 
@@ -114,7 +114,7 @@ static void write_rpc(struct ar_a2a_request *ret, const struct ar_a2a_interface 
 	asks[ret->ask].write(&w, run);
 	ar_jw_close(&w);
 	ar_jw_close(&w);
-	ret->body = keep(&text, a);
+	ret->body = keep_text(&text, a);
 }
 
 /* ---- HTTP+JSON ---- */
@@ -166,14 +166,14 @@ static void write_http(struct ar_a2a_request *ret, const struct ar_a2a_interface
 		add_encoded(&url, i->tenant);
 	}
 	add_path(&url, ret->ask, run);
-	ret->url = keep(&url, a);
+	ret->url = keep_text(&url, a);
 	ret->method = asks[ret->ask].method;
 	ret->id = 0;
 	ar_jw_open(&w);
 	if (asks[ret->ask].has_body)
 		asks[ret->ask].write(&w, run);
 	ar_jw_close(&w);
-	ret->body = ret->method ? AR_STR_NONE : keep(&text, a);
+	ret->body = ret->method ? AR_STR_NONE : keep_text(&text, a);
 	ar_buf_fini(&text);
 }
 

@@ -13,6 +13,7 @@
 #include "tls/tls_context.h"
 #include "a2a/host_a2a.h"
 #include "trigger/triggers.h"
+#include "peer/peers.h"
 #include "webhook/webhooks.h"
 #include "workspace/folders.h"
 
@@ -211,6 +212,7 @@ static void check_lists(struct ar_settings *s)
 	check_entries(s, "permission_rules", check_rules(c, &err), &err);
 	check_entries(s, "hooks", ar_host_hooks_read(c, a, &hooks, &err), &err);
 	check_entries(s, "webhooks", ar_host_webhooks_read(c, a, &webhooks, &err), &err);
+	check_entries(s, "peers", ar_host_peers_check(c, &err), &err);
 	check_entries(s, "triggers", ar_host_triggers_check(c, false, &err), &err);
 	if (*c->telemetry.request_log && *c->telemetry.request_log != '/')
 		refuse(s, "telemetry.request_log", "write the absolute path of a file");

@@ -1,6 +1,6 @@
 /* Whether a card is to be trusted, and which of its interfaces is used. */
-#ifndef AR_EDGE_A2A_CARD_H
-#define AR_EDGE_A2A_CARD_H
+#ifndef AR_EDGE_A2A_PEER_CARD_H
+#define AR_EDGE_A2A_PEER_CARD_H
 
 #include "jwk.h"
 #include "reader.h"

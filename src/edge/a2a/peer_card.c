@@ -1,6 +1,6 @@
-/* See card.h. A signature is a JWS over the canonical form (RFC 8785) of the card without its signatures
+/* See peer_card.h. A signature is a JWS over the canonical form (RFC 8785) of the card without its signatures
  * (A2A 8.4). Which algorithm counts is decided by the pinned key, never by the card. */
-#include "card.h"
+#include "peer_card.h"
 #include "base64.h"
 #include "jcs.h"
 #include "request.h"
