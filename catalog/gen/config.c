@@ -29,7 +29,7 @@ static const char *const ar_values_a2a_agents_mode[] = { "default", "untrusted",
 static const char *const ar_values_permission_rules_effect[] = { "allow", "ask", "deny", NULL };
 static const char *const ar_values_certificates_scopes[] = { "read", "submit", "decide", "worker", "admin", NULL };
 static const char *const ar_values_triggers_mode[] = { "default", "untrusted", "on_request", "on_failure", "never", "plan", "auto", NULL };
-static const char *const ar_values_peers_mechanism[] = { "stream", "poll", "push", NULL };
+static const char *const ar_values_peers_mechanism[] = { "stream", "poll", NULL };
 
 const struct ar_config_key ar_config_keys[] = {
 	{ "data_dir", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_DATA_DIR", false, false, false, 0, 0, NULL, false, false,

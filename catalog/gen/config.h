@@ -170,7 +170,6 @@ enum ar_config_triggers_mode {
 enum ar_config_peers_mechanism {
 	AR_CONFIG_PEERS_MECHANISM_STREAM,
 	AR_CONFIG_PEERS_MECHANISM_POLL,
-	AR_CONFIG_PEERS_MECHANISM_PUSH,
 };
 
 #define AR_CONFIG_UNSET (-1)

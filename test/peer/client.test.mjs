@@ -140,3 +140,41 @@ test('A2-02 a card signed by a pinned key is taken; an altered one and one witho
 	alter = (c) => ({ ...c, signatures: undefined });
 	assert.equal((await drive('card', stub.origin)).end.card.checked, false);
 });
+
+test('a peer whose card says 0.3 is spoken to in 0.3; what 0.3 does not have is unsupported', async (t) => {
+	const methods = [];
+	const old = (state) => ({ kind: 'task', id: 'T', contextId: 'C', status: { state }, artifacts: [{ artifactId: 'a', parts: [{ kind: 'text', text: 'out' }] }] });
+	const stub = await startStub(t, {
+		card: (q, res, origin) => json(res, { name: 'old', description: 'd', version: '1', protocolVersion: '0.3.0', url: `${origin}/rpc`, preferredTransport: 'JSONRPC', capabilities: { streaming: true }, skills: [], defaultInputModes: [], defaultOutputModes: [] }),
+		rpc: (q, res, m) => {
+			methods.push([m.method, q.headers['a2a-version']]);
+			if (m.method === 'message/send') {
+				assert.equal(m.params.message.kind, 'message');
+				assert.equal(m.params.message.role, 'user');
+				assert.deepEqual(m.params.message.parts, [{ kind: 'text', text: 'do it' }]);
+				assert.equal(m.params.configuration.blocking, false);
+				return json(res, result(m, old('working')));
+			}
+			if (m.method === 'tasks/resubscribe') {
+				const say = openStream(res);
+				say(result(m, { kind: 'status-update', taskId: 'T', contextId: 'C', status: { state: 'working' }, final: false }));
+				say(result(m, { kind: 'artifact-update', taskId: 'T', contextId: 'C', artifact: { artifactId: 'a', parts: [{ kind: 'text', text: 'out' }] } }));
+				say(result(m, { kind: 'status-update', taskId: 'T', contextId: 'C', status: { state: 'completed' }, final: true }));
+				return res.end();
+			}
+			return json(res, result(m, old('completed')));
+		},
+	});
+	const sent = (await drive('send', stub.origin, SEND)).end;
+	assert.equal(sent.error, 'ok', sent.reason);
+	assert.equal(sent.tasks[0].task, 'T');
+	assert.deepEqual([sent.tasks[0].state, sent.tasks[0].native], [3, 'working']);
+	const { updates, end } = await drive('follow', stub.origin, { task: 'T' });
+	assert.equal(end.error, 'ok', end.reason);
+	assert.deepEqual(updates.map((u) => [u.state, u.native]), [[3, 'working'], [0, undefined], [6, 'completed']]);
+	assert.equal((await drive('get', stub.origin, { task: 'T' })).end.tasks[0].artifacts[0].bytes, 3);
+	const list = (await drive('list', stub.origin, { context: 'C' })).end;
+	assert.equal(list.error, 'unsupported');
+	assert.equal(list.sent, false);
+	assert.deepEqual(methods, [['message/send', undefined], ['tasks/resubscribe', undefined], ['tasks/get', undefined]]);
+});

@@ -2,6 +2,7 @@
  * Loop thread only. */
 #include "client_priv.h"
 #include "mem.h"
+#include "v03.h"
 
 #include <string.h>
 
@@ -121,6 +122,32 @@ static enum ar_peer_error read_result(struct ar_a2a_call *c, struct ar_json v)
 	return AR_PEER_UNSUPPORTED;
 }
 
+/* What a peer of 0.3 answers, in the words of 1.0. */
+static struct ar_json translate(struct ar_a2a_call *c, struct ar_json result)
+{
+	struct ar_buf text = { .cap = (size_t)c->client->o.answer_max * 4 };
+	struct ar_json doc = { 0 };
+
+	if (!c->request.id || !ar_a2a_interface_is_old(&c->client->interface))
+		return result;
+	ar_a2a_v03_result_back(ar_a2a_method(c->request.ask), result, &text);
+	if (text.failed || ar_json_parse(c->client->second, ar_buf_str(&text), &doc, NULL) != AR_OK)
+		doc = (struct ar_json){ 0 };
+	ar_buf_fini(&text);
+	return doc;
+}
+
+/* The word of a peer of 0.3 is kept as it was, not as it was translated. */
+static void keep_native(struct ar_a2a_call *c, struct ar_json result, struct ar_peer_update *u)
+{
+	struct ar_str word;
+
+	if (c->request.id && ar_a2a_interface_is_old(&c->client->interface) && u->state &&
+	    ar_json_str(ar_json_get(ar_json_get(result, "status"), "state"), &word) &&
+	    ar_str_is_line(word, 64))
+		u->native_status = ar_arena_str(&c->came, word);
+}
+
 /* ---- whole answers ---- */
 
 static bool is_json(struct ar_str type)
@@ -188,7 +215,9 @@ void ar_a2a_answer_whole(struct ar_a2a_call *c)
 	if (c->request.id)
 		error = ar_a2a_read_rpc(&c->reading, doc, c->request.id, &result, &fault);
 	if (error == AR_PEER_OK)
-		error = read_result(c, result);
+		error = read_result(c, translate(c, result));
+	if (error == AR_PEER_OK && c->task_count == 1)
+		keep_native(c, result, c->tasks);
 	if (error != AR_PEER_OK)
 		fail_read(c, error, &fault);
 }
@@ -200,7 +229,7 @@ bool ar_a2a_answer_event(struct ar_a2a_call *c, struct ar_str text)
 	size_t before = c->reading.bytes;
 	struct ar_a2a_fault fault = { 0 };
 	struct ar_peer_update u;
-	struct ar_json doc, result;
+	struct ar_json doc, result, said;
 	enum ar_peer_error error = AR_PEER_OK;
 
 	ar_arena_reset(&c->came);
@@ -214,6 +243,9 @@ bool ar_a2a_answer_event(struct ar_a2a_call *c, struct ar_str text)
 		error = ar_a2a_read_rpc(&c->reading, doc, c->request.id, &result, &fault);
 	else if (ar_json_type(ar_json_get(doc, "error")) == AR_JSON_OBJECT)
 		error = ar_a2a_read_http_error(&c->reading, 200, doc, &fault);
+	said = result;
+	if (error == AR_PEER_OK)
+		result = translate(c, said);
 	/* A whole task says again all that came before. */
 	if (ar_json_type(ar_json_get(result, "task")) == AR_JSON_OBJECT)
 		c->reading.bytes = 0;
@@ -225,5 +257,6 @@ bool ar_a2a_answer_event(struct ar_a2a_call *c, struct ar_str text)
 		fail_read(c, error, &fault);
 		return false;
 	}
+	keep_native(c, said, &u);
 	return ar_a2a_call_update(c, &u);
 }

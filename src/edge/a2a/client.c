@@ -125,6 +125,7 @@ static enum ar_a2a_ask next_ask(const struct ar_a2a_call *c)
 static void step(struct ar_a2a_call *c)
 {
 	struct ar_a2a_client *client = c->client;
+	bool is_known = true;
 
 	if (c->is_cancelled || client->is_closing) {
 		fail(c, AR_PEER_CANCELLED, "cancelled");
@@ -142,9 +143,13 @@ static void step(struct ar_a2a_call *c)
 		c->request.url = ar_a2a_card_url(ar_str_from(client->o.url), &c->asked);
 		c->request.body = AR_STR_NONE;
 	} else {
-		ar_a2a_request_write(&c->request, &client->interface, c->run, &c->asked);
+		is_known = ar_a2a_request_write(&c->request, &client->interface, c->run, client->second,
+						&c->asked);
 	}
-	ar_a2a_exchange_start(c);
+	if (is_known)
+		ar_a2a_exchange_start(c);
+	else
+		fail(c, AR_PEER_UNSUPPORTED, "the version that the peer speaks has no such request");
 }
 
 /* ---- what came ---- */

@@ -8,7 +8,7 @@
 
 #include <uv.h>
 
-enum ar_a2a_mechanism { AR_A2A_STREAM, AR_A2A_POLL, AR_A2A_PUSH };
+enum ar_a2a_mechanism { AR_A2A_STREAM, AR_A2A_POLL };
 
 /* Text is borrowed for the life of the peer. */
 struct ar_a2a_options {
@@ -17,7 +17,7 @@ struct ar_a2a_options {
 	const char *const *token; /* read with each request, for it is renewed; NULL or empty: none */
 	const char *ca_file; /* NULL or empty: the system's certificates */
 	struct ar_str keys; /* JWKS: one of them must have signed the card; absent: no check */
-	enum ar_a2a_mechanism mechanism; /* how FOLLOW learns of changes; PUSH: asks now and then, too */
+	enum ar_a2a_mechanism mechanism; /* how FOLLOW learns of changes */
 	uint32_t poll_ms;
 	uint32_t timeout_ms; /* of one request */
 	uint32_t idle_ms; /* longest silence of a stream */

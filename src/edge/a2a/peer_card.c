@@ -141,14 +141,12 @@ enum ar_peer_error ar_a2a_card_check(struct ar_a2a_reading *r, const struct ar_a
 		r->why = "the peer requires an extension that is not known here";
 		return AR_PEER_UNSUPPORTED;
 	}
-	for (size_t i = 0; i < card->interface_count; i++) {
-		if (!ar_a2a_interface_is_spoken(&card->interfaces[i]))
-			continue;
-		if (!ar_url_is_same_origin(card->interfaces[i].url.p, t->url))
-			return untrusted(r, "the card points to another origin than the configured one");
-		*ret = &card->interfaces[i];
+	*ret = ar_a2a_interface_choose(card);
+	if (*ret && !ar_url_is_same_origin((*ret)->url.p, t->url))
+		return untrusted(r, "the card points to another origin than the configured one");
+	if (*ret)
 		return AR_PEER_OK;
-	}
-	r->why = "the peer has no interface that is spoken here (A2A 1.0 over JSON-RPC or HTTP+JSON)";
+	r->why = "the peer has no interface that is spoken here (A2A 1.0 over JSON-RPC or HTTP+JSON, 0.3 "
+		 "over JSON-RPC)";
 	return AR_PEER_UNSUPPORTED;
 }

@@ -1,14 +1,33 @@
 /* See request.h. Pure but for libcurl's percent encoding. */
 #include "request.h"
+#include "v03.h"
 
 #include <curl/curl.h>
 
 #define PAGE_SIZE 50
 
-bool ar_a2a_interface_is_spoken(const struct ar_a2a_interface *i)
+bool ar_a2a_interface_is_old(const struct ar_a2a_interface *i)
 {
+	return ar_str_starts(i->version, AR_STR("0.3"));
+}
+
+static bool is_spoken(const struct ar_a2a_interface *i, bool is_old)
+{
+	if (is_old)
+		return ar_a2a_interface_is_old(i) && ar_str_is(i->binding, "JSONRPC");
 	return (ar_str_is(i->binding, "JSONRPC") || ar_str_is(i->binding, "HTTP+JSON")) &&
 	       ar_str_starts(i->version, AR_STR("1."));
+}
+
+const struct ar_a2a_interface *ar_a2a_interface_choose(const struct ar_a2a_card *card)
+{
+	for (int is_old = 0; is_old < 2; is_old++) {
+		for (size_t n = 0; n < card->interface_count; n++) {
+			if (is_spoken(&card->interfaces[n], is_old))
+				return &card->interfaces[n];
+		}
+	}
+	return NULL;
 }
 
 struct ar_str ar_a2a_card_url(struct ar_str url, struct ar_arena *a)
@@ -96,25 +115,57 @@ static struct ar_str keep_text(struct ar_buf *text, struct ar_arena *a)
 	return kept;
 }
 
-static void write_rpc(struct ar_a2a_request *ret, const struct ar_a2a_interface *i,
-		      const struct ar_peer_run *run, struct ar_arena *a)
+struct ar_str ar_a2a_method(enum ar_a2a_ask ask)
 {
-	struct ar_buf text = { 0 };
+	return ar_str_from(asks[ask].rpc);
+}
+
+static void write_params(struct ar_buf *out, const struct ar_a2a_interface *i, enum ar_a2a_ask ask,
+			 const struct ar_peer_run *run)
+{
+	struct ar_jw w = ar_jw(out);
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "tenant", i->tenant);
+	asks[ask].write(&w, run);
+	ar_jw_close(&w);
+}
+
+/* The same in the words of 0.3. */
+static void make_params_old(struct ar_buf *params, struct ar_str method, struct ar_json_parser *parser)
+{
+	struct ar_buf old = { 0 };
+	struct ar_json doc;
+
+	if (ar_json_parse(parser, ar_buf_str(params), &doc, NULL) == AR_OK)
+		ar_a2a_v03_params_back(method, doc, &old);
+	ar_buf_fini(params);
+	*params = old;
+}
+
+static bool write_rpc(struct ar_a2a_request *ret, const struct ar_a2a_interface *i,
+		      const struct ar_peer_run *run, struct ar_json_parser *parser, struct ar_arena *a)
+{
+	struct ar_str method = ar_a2a_method(ret->ask);
+	struct ar_buf text = { 0 }, params = { 0 };
 	struct ar_jw w = ar_jw(&text);
 
+	write_params(&params, i, ret->ask, run);
+	if (ar_a2a_interface_is_old(i)) {
+		make_params_old(&params, method, parser);
+		method = ar_a2a_v03_method_back(method);
+	}
 	ret->url = ar_arena_str(a, i->url);
 	ret->method = NULL;
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "jsonrpc", AR_STR("2.0"));
 	ar_jw_mint(&w, "id", ret->id);
-	ar_jw_mstr(&w, "method", ar_str_from(asks[ret->ask].rpc));
-	ar_jw_key(&w, "params");
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "tenant", i->tenant);
-	asks[ret->ask].write(&w, run);
-	ar_jw_close(&w);
+	ar_jw_mstr(&w, "method", method);
+	ar_jw_mraw(&w, "params", ar_buf_str(&params));
 	ar_jw_close(&w);
 	ret->body = keep_text(&text, a);
+	ar_buf_fini(&params);
+	return !ar_str_absent(method);
 }
 
 /* ---- HTTP+JSON ---- */
@@ -177,11 +228,11 @@ static void write_http(struct ar_a2a_request *ret, const struct ar_a2a_interface
 	ar_buf_fini(&text);
 }
 
-void ar_a2a_request_write(struct ar_a2a_request *ret, const struct ar_a2a_interface *i,
-			  const struct ar_peer_run *run, struct ar_arena *a)
+bool ar_a2a_request_write(struct ar_a2a_request *ret, const struct ar_a2a_interface *i,
+			  const struct ar_peer_run *run, struct ar_json_parser *parser, struct ar_arena *a)
 {
 	if (ar_str_is(i->binding, "JSONRPC"))
-		write_rpc(ret, i, run, a);
-	else
-		write_http(ret, i, run, a);
+		return write_rpc(ret, i, run, parser, a);
+	write_http(ret, i, run, a);
+	return true;
 }
