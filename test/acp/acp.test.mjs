@@ -98,6 +98,23 @@ test('session/load tells every item once and in order, session/resume nothing, s
 	await Promise.all([other.close(), third.close()]);
 });
 
+test('a turn that was taken back is not told by session/load, also when its call was asked about; what follows it is', async () => {
+	const sessionId = await open();
+	await editor.prompt(sessionId, 'kept');
+	const { threads: [{ threadId, turns }] } = await ok(w.rt, 'get_session', { sessionId });
+	const turn = editor.prompt(sessionId, `taken back ${tool('shell', { command: 'true' })}`);
+	(await editor.until(() => editor.questions.find((q) => q.sessionId === sessionId), 'the question')).choose('deny');
+	await turn;
+	await ok(w.rt, 'rollback_thread', { sessionId, threadId, target: { turnId: turns.at(-1).turnId } });
+	await editor.prompt(sessionId, 'after it');
+	const other = await openEditor(w.rt);
+	await load(other, sessionId);
+	assert.deepEqual(other.texts(sessionId, 'user_message_chunk'), ['kept', 'after it']);
+	assert.deepEqual(other.texts(sessionId, 'agent_message_chunk'), ['You said: kept', 'You said: after it']);
+	assert.deepEqual([other.of(sessionId, 'tool_call'), other.of(sessionId, 'tool_call_update'), other.questions], [[], [], []]);
+	await other.close();
+});
+
 test('session/cancel ends the prompt with cancelled, whether it runs, asks or waits behind another', async () => {
 	const sessionId = await open();
 	const first = editor.prompt(sessionId, tool('shell', { command: 'true' }));
