@@ -220,6 +220,9 @@ struct ar_config_telemetry {
 struct ar_config_evidence {
 	const char *checkpoint_file;
 	const char *checkpoint_syslog;
+	const char *checkpoint_url;
+	const char *checkpoint_secret;
+	const char *checkpoint_ca_file;
 	int64_t checkpoint_interval_ms;
 };
 

@@ -8,6 +8,7 @@
 #include "base64.h"
 #include "crypto/merkle.h"
 #include "crypto/note.h"
+#include "evidence/checkpoint_post.h"
 #include "evidence/checkpoint_sink.h"
 #include "host_priv.h"
 #include "identity.h"
@@ -44,6 +45,7 @@ struct ar_log_checkpoints {
 	struct entry *reading; /* whose page is on its way; NULL: none */
 	struct ar_store_read read;
 	struct ar_checkpoint_sink sink;
+	struct ar_checkpoint_post *post; /* NULL: nobody gets them by request */
 	bool is_writing, has_failed, is_closing;
 };
 
@@ -114,13 +116,7 @@ static struct ar_str note_of(struct ar_log_checkpoints *k, struct entry *e, stru
 
 static void add_line(struct ar_buf *out, struct ar_str note, struct ar_str leaves, char end)
 {
-	struct ar_jw w = ar_jw(out);
-
-	ar_jw_open(&w);
-	ar_jw_mstr(&w, "checkpoint", note);
-	if (leaves.len > 0)
-		ar_jw_mstr(&w, "leaves", leaves);
-	ar_jw_close(&w);
+	ar_checkpoint_write(out, note, leaves);
 	ar_buf_addc(out, end);
 }
 
@@ -133,6 +129,8 @@ static void make_checkpoint(struct ar_log_checkpoints *k, struct entry *e)
 		add_line(&k->sink.lines, note, ar_buf_str(&e->leaves), '\n');
 	if (*k->sink.socket)
 		add_line(&k->sink.messages, note, AR_STR(""), '\0');
+	if (k->post)
+		ar_checkpoint_post_add(k->post, note, ar_buf_str(&e->leaves));
 	ar_buf_clear(&e->leaves);
 	e->has_checkpoint = true;
 	ar_arena_fini(&a);
@@ -255,6 +253,8 @@ static void advance(struct ar_log_checkpoints *k)
 		k->is_writing = true;
 		ar_checkpoint_sink_write(&k->sink, k->host->loop);
 	}
+	if (!k->reading && k->post)
+		ar_checkpoint_post_send(k->post);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -277,7 +277,7 @@ enum ar_status ar_log_checkpoints_check(const struct ar_config *c, struct ar_err
 			       "from / on");
 	if (strlen(socket) >= sizeof(((struct sockaddr_un *)0)->sun_path))
 		return ar_fail(err, AR_E_INVALID, "the path of evidence.checkpoint_syslog is too long");
-	return AR_OK;
+	return ar_checkpoint_post_check(c, err);
 }
 
 enum ar_status ar_log_checkpoints_open(struct ar_host *r, const struct ar_config *c, struct ar_error *err)
@@ -287,13 +287,17 @@ enum ar_status ar_log_checkpoints_open(struct ar_host *r, const struct ar_config
 
 	if (ar_log_checkpoints_check(c, err) != AR_OK)
 		return err->status;
-	if (!*c->evidence.checkpoint_file && !*c->evidence.checkpoint_syslog)
+	if (!*c->evidence.checkpoint_file && !*c->evidence.checkpoint_syslog && !*c->evidence.checkpoint_url)
 		return AR_OK;
+	if (*c->evidence.checkpoint_url && !*c->evidence.checkpoint_secret)
+		return ar_fail(err, AR_E_INVALID, "evidence.checkpoint_url needs evidence.checkpoint_secret");
 	k = r->log_checkpoints = ar_new0(sizeof(*k));
 	k->host = r;
 	k->sink.file = c->evidence.checkpoint_file;
 	k->sink.socket = c->evidence.checkpoint_syslog;
 	k->sink.done = on_written;
+	if (*c->evidence.checkpoint_url)
+		k->post = ar_checkpoint_post_open(r->loop, &r->start->log, c);
 	ar_list_init(&k->changed);
 	ar_list_init(&k->kept);
 	uv_timer_init(r->loop, &k->timer);
@@ -308,6 +312,7 @@ void ar_log_checkpoints_close(struct ar_log_checkpoints *k)
 		return;
 	k->is_closing = true;
 	uv_close((uv_handle_t *)&k->timer, NULL);
+	ar_checkpoint_post_close(k->post);
 }
 
 static void free_all(struct ar_log_checkpoints *k, struct ar_list *list)
@@ -325,5 +330,6 @@ void ar_log_checkpoints_free(struct ar_log_checkpoints *k)
 	ar_map_fini(&k->by_key);
 	ar_store_op_fini(&k->read.op);
 	ar_checkpoint_sink_fini(&k->sink);
+	ar_checkpoint_post_free(k->post);
 	ar_free(k);
 }

@@ -1,5 +1,5 @@
 /* Checkpoints of logs: how many facts the log of a session has and the root of the hash tree over them,
- * signed, in a file or at the system log. Who changes the stored log later cannot change those
+ * signed, in a file, at the system log or at an address. Who changes the stored log later cannot change those
  * (docs/evidence.md). Made beside the work, every few seconds, from what is stored; a commit only notes which
  * session changed. Without a setting there is nothing of it. Owner: the loop thread. */
 #ifndef AR_HOST_LOG_CHECKPOINTS_H
