@@ -537,6 +537,7 @@ struct ar_config_mcp_servers {
 	int64_t connect_timeout_ms;
 	int64_t call_timeout_ms;
 	struct ar_config_strings tools;
+	bool browser;
 	bool trust_annotations;
 	struct ar_config_strings tenants;
 	const char *workspace;
@@ -554,6 +555,7 @@ struct ar_config_http_tools {
 	bool read_only;
 	bool destructive;
 	bool idempotent;
+	bool browser;
 	struct ar_config_strings tenants;
 	const char *workspace;
 };

@@ -23,7 +23,8 @@ static struct ar_tool_http tool_of(const struct ar_config_http_tools *e)
 				      .timeout_ms = (uint32_t)e->timeout_ms,
 				      .is_read_only = e->read_only,
 				      .is_destructive = e->destructive,
-				      .is_idempotent = e->idempotent };
+				      .is_idempotent = e->idempotent,
+				      .is_browser = e->browser };
 }
 
 /* A schema that does not compile would check nothing: the operator means it to. */

@@ -79,6 +79,7 @@ static struct ar_tool_source *open_server(uv_loop_t *loop, const struct ar_confi
 		.tools = words(&arena, &s->tools),
 		.scope = scope_of[s->scope],
 		.era = era_of[s->era],
+		.is_browser = s->browser,
 		.trust_annotations = s->trust_annotations,
 		.connect_timeout_ms = (uint32_t)s->connect_timeout_ms,
 		.call_timeout_ms = (uint32_t)s->call_timeout_ms,

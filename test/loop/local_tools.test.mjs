@@ -158,7 +158,7 @@ test('TL-03 TL-13 the inventory has the word of the policy, and calls go by it',
 	assert.deepEqual(asWords((await ok(strict.rt, 'get_tool_inventory', { sessionId })).tools), words);
 	const planned = await ok(strict.rt, 'get_tool_inventory', { sessionId, turnId, mode: 'plan' });
 	const denied = Object.fromEntries(Object.keys(writers).map((name) => [name, 'denied']));
-	assert.deepEqual(asWords(planned.tools), { ...words, ...denied, write_it: 'denied' });
+	assert.deepEqual(asWords(planned.tools), { ...words, ...denied, write_it: 'denied', propose_plan: 'ask' });
 	await refused(strict.rt, 'invalid_input', 'get_tool_inventory', { sessionId, mode: 'whatever' });
 	await ok(strict.rt, 'respond_action', { actionId: asked.actionId, decision: 'allow' });
 	assert.equal((await ended(strict.rt, sessionId)).type, 'turn.completed');
@@ -189,7 +189,7 @@ test('TL-01 TL-02 TL-05 TL-13 the inventory is what the turn was offered, with f
 		assert.ok(Object.values(tool.inputSchema.properties).every((p) => p.description.length > 10));
 		if (running.includes(tool.toolName)) continue;
 		const writes = writing.includes(tool.toolName);
-		assert.deepEqual(tool.capabilities, [writes ? 'write' : 'read', 'filesystem']);
+		assert.deepEqual(tool.capabilities, writes ? ['write', 'filesystem', 'artifact'] : ['read', 'filesystem']);
 		assert.deepEqual([tool.runtimeOwner, tool.isReadOnly, tool.isConcurrencySafe, tool.isDestructive, tool.interruptBehavior],
 			['local', !writes, !writes, false, 'cancel']);
 	}

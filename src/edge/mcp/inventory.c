@@ -188,6 +188,7 @@ static void add_tool(struct ar_mcp_inventory *v, const struct ar_mcp_reading *ho
 	if (ar_str_absent(t.title))
 		t.title = text_of(v, ar_json_get(annotations, "title"), 256);
 	set_flags(&t, annotations, how->trusted);
+	t.capabilities |= how->is_browser ? AR_TOOL_BROWSER : 0;
 	add_slot(v, &t, &r);
 }
 

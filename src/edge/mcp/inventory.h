@@ -28,6 +28,7 @@ struct ar_mcp_inventory {
 struct ar_mcp_reading {
 	struct ar_str server, origin;
 	const char *const *allowed; /* NULL: all */
+	bool is_browser; /* they work in a browser */
 	bool trusted; /* annotations are believed */
 	bool sends_headers; /* marks in the schemas count */
 	bool is_of_workspace; /* the workspace itself brings it */

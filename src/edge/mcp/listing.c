@@ -126,6 +126,7 @@ static void read_page(struct ar_mcp_source *s, struct ar_json result)
 		.origin = ar_str_from(s->options.origin),
 		.is_of_workspace = s->options.is_of_workspace,
 		.allowed = s->options.tools,
+		.is_browser = s->options.is_browser,
 		.trusted = s->options.trust_annotations,
 		.sends_headers = s->options.url && l->link->peer->modern,
 	};

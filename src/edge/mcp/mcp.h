@@ -44,6 +44,7 @@ struct ar_mcp_options {
 	const char *const *tools; /* names as the server has them; NULL: all */
 	enum ar_mcp_scope scope;
 	enum ar_mcp_era era;
+	bool is_browser; /* its tools work in a browser */
 	bool trust_annotations; /* what the server says about its tools (read-only, ...) is believed */
 	uint32_t connect_timeout_ms; /* 30 s: until the server has said who it is, for a list of tools too */
 	uint32_t call_timeout_ms; /* 10 min; the deadline of a call may be earlier */

@@ -140,7 +140,8 @@ static void describe_tool(struct tool_files *t, size_t i, const struct ar_files_
 		.description = ar_str_from(kind->description),
 		.schema = ar_buf_str(&t->schemas[i]),
 		.owner = AR_TOOL_LOCAL,
-		.capabilities = (kind->writes ? AR_TOOL_WRITE : AR_TOOL_READ) | AR_TOOL_FILESYSTEM,
+		.capabilities =
+			(kind->writes ? AR_TOOL_WRITE | AR_TOOL_ARTIFACT : AR_TOOL_READ) | AR_TOOL_FILESYSTEM,
 		.is_read_only = !kind->writes,
 		.is_concurrency_safe = !kind->writes,
 		.is_idempotent = kind->is_idempotent,

@@ -251,7 +251,8 @@ static struct ar_tool tool_from(struct http_source *s, const struct ar_tool_http
 		.schema = *schema ? ar_str_from(schema) : AR_STR("{\"type\":\"object\"}"),
 		.origin = ar_arena_str(&s->arena, ar_http_host(ar_str_from(p->http.url))),
 		.owner = AR_TOOL_CONNECTOR,
-		.capabilities = AR_TOOL_NETWORK | (d->is_read_only ? AR_TOOL_READ : AR_TOOL_WRITE),
+		.capabilities = AR_TOOL_NETWORK | (d->is_read_only ? AR_TOOL_READ : AR_TOOL_WRITE) |
+				(d->is_browser ? AR_TOOL_BROWSER : 0),
 		.is_read_only = d->is_read_only,
 		.is_concurrency_safe = d->is_read_only,
 		.is_destructive = d->is_destructive && !d->is_read_only,

@@ -26,6 +26,7 @@ struct ar_tool_http {
 	bool is_read_only;
 	bool is_destructive;
 	bool is_idempotent;
+	bool is_browser; /* what the service does, it does in a browser */
 };
 
 struct ar_tool_http_options {

@@ -72,6 +72,34 @@ static struct ar_texts workspace_refs(const struct ar_decision *d)
 	return (struct ar_texts){ &whole, !ar_str_empty(ar_decide_folder(d)) };
 }
 
+/* What tools brought from a browser in this turn, and the request carries. */
+static struct ar_texts browser_refs(const struct ar_decision *d, const struct ar_turn *turn)
+{
+	const struct ar_inventory *inv = d->input->policy->inventory;
+	struct ar_str *refs = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; inv && i < turn->calls.count; i++) {
+		const struct ar_invocation *call = turn->calls.at[i];
+		const struct ar_tool *tool;
+
+		if (!call->is_joined || ar_str_absent(call->output_ref))
+			continue;
+		tool = ar_inventory_find(inv, call->name);
+		if (!tool || !(tool->capabilities & AR_TOOL_BROWSER))
+			continue;
+		if (!refs)
+			refs = ar_arena_alloc(d->arena, turn->calls.count * sizeof(*refs));
+		refs[n++] = call->output_ref;
+	}
+	return (struct ar_texts){ refs, n };
+}
+
+static struct ar_texts one_ref(const struct ar_str *ref)
+{
+	return (struct ar_texts){ ref, ref && !ar_str_absent(*ref) };
+}
+
 static struct ar_shape_policy_fact_list policy_facts(const struct ar_conversation *c,
 						     const struct ar_turn *turn)
 {
@@ -121,6 +149,8 @@ struct ar_str ar_context_digest(struct ar_arena *a, struct ar_str session_key,
 	digest_list(&all, &ar_shape_policy_fact_desc, &p->policy_facts);
 	digest_texts(&all, p->instruction_refs);
 	digest_list(&all, &ar_shape_omission_desc, &p->omissions);
+	if (p->browser_refs.count > 0) /* without any it is what it was before there were some */
+		digest_texts(&all, p->browser_refs);
 	hash = ar_hash_of(ar_str_sub(ar_buf_str(&all), 0, all.len - 1));
 	ar_buf_fini(&all);
 	return ar_ref_make(a, session_key, &hash);
@@ -165,14 +195,17 @@ void ar_conversation_resolve(struct ar_conversation *c, struct ar_turn *turn, st
 	child = ar_session_subagent_in(d->session, turn->thread);
 	if (child)
 		s->system[3] = child->instructions_ref; /* stored before it was spawned, or with that */
-	fact = (struct ar_ev_context_resolved){ .workspace_refs = workspace_refs(d),
-						.policy_facts = policy_facts(c, turn),
-						.instruction_refs = instruction_refs(d, s),
-						.omissions = omissions_of(c, s, skills_left_out),
-						.token_estimate = AR_OPT_INT(s->tokens),
-						.system_prompt = policy->has_standard_prompt
-									 ? AR_STR(AR_STANDARD_PROMPT)
-									 : AR_STR_NONE };
+	fact = (struct ar_ev_context_resolved){
+		.memory_refs = one_ref(c->boundary ? &c->boundary->summary_ref : NULL),
+		.knowledge_refs = one_ref(&s->system[2]),
+		.workspace_refs = workspace_refs(d),
+		.browser_refs = browser_refs(d, turn),
+		.policy_facts = policy_facts(c, turn),
+		.instruction_refs = instruction_refs(d, s),
+		.omissions = omissions_of(c, s, skills_left_out),
+		.token_estimate = AR_OPT_INT(s->tokens),
+		.system_prompt = policy->has_standard_prompt ? AR_STR(AR_STANDARD_PROMPT) : AR_STR_NONE
+	};
 	digest = ar_context_digest(d->arena, d->session->session_key, &fact);
 	if (ar_str_eq(digest, turn->resolved))
 		return;
