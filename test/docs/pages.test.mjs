@@ -49,6 +49,14 @@ test('network.md: the OpenAPI document, over the unix socket', async () => {
 	assert.equal(readFileSync(join(folder, 'openapi.json'), 'utf8'), textOf('catalog/gen/openapi.json'));
 });
 
+test('a2a-cards.md: a key for cards', async () => {
+	const folder = newFolder();
+	const shown = await bash(`cd ${folder}\n${block('docs/a2a-cards.md', 'card-key')}`);
+	assert.match(shown, /^-----BEGIN PUBLIC KEY-----/m);
+	writeFileSync(join(folder, 'agentd.yaml'), `a2a: { card_key: ${join(folder, 'card.pem')} }\n`);
+	assert.match(await bash(`agentd check --config ${folder}/agentd.yaml --data-dir ${folder}/data`), /the settings are correct/);
+});
+
 /** What stands in the way of settings as they are written: addresses of others, programs from a registry, files of another machine. */
 const elsewhere = (text, folder) => text
 	.replace(/https:\/\/[a-z]+\.example\.(com|org)/g, 'http://127.0.0.1:1').replace('0.0.0.0:7717', '127.0.0.1:0').replace('command: npx', 'command: "true"')
