@@ -149,7 +149,7 @@ static void add_headers(struct ar_a2a_call *c)
 	const struct ar_a2a_options *o = &c->client->o;
 	bool is_stream = c->request.ask == AR_A2A_ASK_SUBSCRIBE;
 
-	/* Without it 0.3 is spoken. A card is asked for in the form of 1.0, which is the one that is signed. */
+	/* Without it 0.3 is spoken. A card is asked for in the form of 1.0, the one that is signed. */
 	if (c->request.ask == AR_A2A_ASK_CARD || !ar_a2a_interface_is_old(&c->client->interface))
 		add_header(c, "A2A-Version", AR_STR("1.0"));
 	add_header(c, "Accept",
