@@ -187,6 +187,7 @@ bool ar_a2a_call_update(struct ar_a2a_call *c, const struct ar_peer_update *u)
 static struct ar_hash digest_of(const struct ar_peer_update *u)
 {
 	struct ar_sha256 sum = { 0 };
+	struct ar_hash digest;
 
 	ar_sha256_add(&sum, u->native_status);
 	ar_sha256_add(&sum, ar_str_absent(u->message) ? AR_STR("") : u->message);
@@ -195,7 +196,9 @@ static struct ar_hash digest_of(const struct ar_peer_update *u)
 		for (size_t n = 0; n < u->artifacts[i].part_count; n++)
 			ar_sha256_add(&sum, u->artifacts[i].parts[n].bytes);
 	}
-	return ar_sha256_end(&sum);
+	digest = ar_sha256_end(&sum);
+	ar_sha256_fini(&sum);
+	return digest;
 }
 
 static void tell_poll(struct ar_a2a_call *c)
