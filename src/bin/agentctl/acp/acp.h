@@ -179,7 +179,8 @@ void ar_acp_session_list(struct ar_acp *a, const struct ar_acp_request *r);
 
 /* ---- replay.c ---- */
 
-/* Tells the editor every fact up to that sequence, but those of turns that were rolled back. False: the log could not be read, which is answered. */
+/* Tells the editor every fact up to that sequence, but those of turns that were rolled back. False: the log
+ * could not be read, which is answered. */
 bool ar_acp_replay(struct ar_acp_session *s, struct ar_str request, int64_t until);
 
 /* ---- stream.c ---- */

@@ -47,7 +47,7 @@ static void note_removed(struct replay *r, struct ar_json event)
 	}
 }
 
-static void tell(struct replay *r, struct ar_json event)
+static void tell_fact(struct replay *r, struct ar_json event)
 {
 	struct ar_str turn = ar_api_str(event, "turnId");
 
@@ -94,7 +94,7 @@ static bool read_log(struct replay *r, const char *type, event_fn *fn)
 bool ar_acp_replay(struct ar_acp_session *s, struct ar_str request, int64_t until)
 {
 	struct replay r = { .s = s, .request = request, .until = until };
-	bool is_read = read_log(&r, ROLLBACK, note_removed) && read_log(&r, NULL, tell);
+	bool is_read = read_log(&r, ROLLBACK, note_removed) && read_log(&r, NULL, tell_fact);
 
 	ar_map_fini(&r.removed);
 	ar_arena_fini(&r.arena);

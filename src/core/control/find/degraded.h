@@ -11,7 +11,8 @@ bool ar_call_cannot_read(const struct ar_call *c, struct ar_str session_key);
 void ar_record_write_unknown(struct ar_call *c, struct ar_str record, bool with_degraded, struct ar_jw *w);
 
 /* A session as its row says, or that it is degraded or unknown. */
-void ar_list_write_session(struct ar_call *c, struct ar_str session_key, struct ar_str shell, struct ar_jw *w);
+void ar_list_write_session(struct ar_call *c, struct ar_str session_key, struct ar_str shell,
+			   struct ar_jw *w);
 
 /* A page of sessions as a JSON object. With a status only those that have it: the store was asked for them,
  * or for all if it is unknown, which no row says. A page may be shorter for it. */
