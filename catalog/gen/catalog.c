@@ -54,10 +54,12 @@ static const char *const ar_turn_options_latency_names[] = { NULL, "interactive"
 const struct ar_enum_desc ar_turn_options_latency_desc = { "turn_options_latency", ar_turn_options_latency_names, 4 };
 static const char *const ar_turn_options_network_names[] = { NULL, "denied" };
 const struct ar_enum_desc ar_turn_options_network_desc = { "turn_options_network", ar_turn_options_network_names, 2 };
-static const char *const ar_turn_options_purpose_names[] = { NULL, "compaction", "acceptance", "command", "delivery" };
-const struct ar_enum_desc ar_turn_options_purpose_desc = { "turn_options_purpose", ar_turn_options_purpose_names, 5 };
+static const char *const ar_turn_options_purpose_names[] = { NULL, "compaction", "acceptance", "command", "delivery", "peer" };
+const struct ar_enum_desc ar_turn_options_purpose_desc = { "turn_options_purpose", ar_turn_options_purpose_names, 6 };
 static const char *const ar_criterion_evidence_names[] = { NULL, "pack", "replay", "review", "trace", "verification" };
 const struct ar_enum_desc ar_criterion_evidence_desc = { "criterion_evidence", ar_criterion_evidence_names, 6 };
+static const char *const ar_remote_task_recovery_state_names[] = { NULL, "sending", "running", "idle", "waiting", "unreconciled", "missing", "unavailable", "ended" };
+const struct ar_enum_desc ar_remote_task_recovery_state_desc = { "remote_task_recovery_state", ar_remote_task_recovery_state_names, 9 };
 static const char *const ar_process_ending_outcome_names[] = { NULL, "exited", "not_started", "ended", "timed_out", "limit_hit", "supervisor_lost", "unavailable" };
 const struct ar_enum_desc ar_process_ending_outcome_desc = { "process_ending_outcome", ar_process_ending_outcome_names, 8 };
 static const char *const ar_workspace_record_kind_names[] = { NULL, "folder", "managed" };
@@ -350,6 +352,10 @@ static const char *const ar_report_delivery_state_names[] = { NULL, "delivered",
 const struct ar_enum_desc ar_report_delivery_state_desc = { "report_delivery_state", ar_report_delivery_state_names, 3 };
 static const char *const ar_get_usage_by_names[] = { NULL, "hour", "model", "workspace", "session", "tenant" };
 const struct ar_enum_desc ar_get_usage_by_desc = { "get_usage_by", ar_get_usage_by_names, 6 };
+static const char *const ar_delegate_task_status_names[] = { NULL, "preparing" };
+const struct ar_enum_desc ar_delegate_task_status_desc = { "delegate_task_status", ar_delegate_task_status_names, 2 };
+static const char *const ar_report_peer_task_event_names[] = { NULL, "begin", "update", "unreachable", "missing" };
+const struct ar_enum_desc ar_report_peer_task_event_desc = { "report_peer_task_event", ar_report_peer_task_event_names, 5 };
 
 static const struct ar_field_desc ar_shape_session_changes_fields[] = {
 	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_session_changes, title), NULL, { 0, false },
@@ -684,6 +690,42 @@ static const struct ar_field_desc ar_shape_delivery_state_fields[] = {
 	  "When it is given up.", NULL },
 };
 const struct ar_struct_desc ar_shape_delivery_state_desc = { ar_shape_delivery_state_fields, 9, sizeof(struct ar_shape_delivery_state), NULL, 0, true, offsetof(struct ar_shape_delivery_state, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_remote_task_fields[] = {
+	{ "nativeProtocol", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_remote_task, native_protocol), NULL, { 0, false },
+	  "Protocol of the peer.", NULL },
+	{ "remoteTaskId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_remote_task, remote_task_id), NULL, { 0, false },
+	  "The peer's task; absent: the peer has not named it, or nobody knows.", NULL },
+	{ "remoteContextId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_remote_task, remote_context_id), NULL, { 0, false },
+	  "The peer's context; until it says another, the one that it was given.", NULL },
+	{ "remoteAgentRef", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_remote_task, remote_agent_ref), NULL, { 0, false },
+	  "Name of the peer in the settings.", NULL },
+	{ "agentCardRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_shape_remote_task, agent_card_ref), NULL, { 0, false },
+	  "Its agent card as it was when the work was handed on.", NULL },
+	{ "deliveryMechanism", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_remote_task, delivery_mechanism), &ar_delivery_mechanism_desc, { 0, false },
+	  "How its updates arrive.", NULL },
+	{ "nativeStatus", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_remote_task, native_status), NULL, { 0, false },
+	  "Status as the peer named it last; absent: it said nothing yet.", NULL },
+	{ "status", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_remote_task, status), &ar_task_status_desc, { 0, false },
+	  "The same as a status of our tasks.", NULL },
+	{ "recoveryState", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_shape_remote_task, recovery_state), &ar_remote_task_recovery_state_desc, { 0, false },
+	  "What is known of it: sending: no answer yet, the peer may have it; running; idle: known to the peer, not worked on; waiting: for input or authorization; unreconciled: the peer has ended, our side has not settled it; missing: the peer does not know it any more; unavailable: the network or the credentials fail; ended.", NULL },
+	{ "remoteArtifactRefs", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_remote_task, remote_artifact_refs), NULL, { 0, false },
+	  "Ids of the artifacts that it left, as ours.", NULL },
+	{ "channelId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_remote_task, channel_id), NULL, { 0, false },
+	  "Channel of the peer.", NULL },
+	{ "messageId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_remote_task, message_id), NULL, { 0, false },
+	  "Of the message that handed the work on; made of our ids.", NULL },
+	{ "operationId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_remote_task, operation_id), NULL, { 0, false },
+	  "Call that handed it on: the same when it is tried again after a restart.", NULL },
+	{ "toolCallId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_remote_task, tool_call_id), NULL, { 0, false },
+	  "The latest try of it.", NULL },
+	{ "unreachableSince", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_remote_task, unreachable_since), NULL, { 0, false },
+	  "Since when the peer cannot be reached; absent: it can.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_remote_task, reason), NULL, { 0, false },
+	  "Why it is as it is.", NULL },
+};
+const struct ar_struct_desc ar_shape_remote_task_desc = { ar_shape_remote_task_fields, 16, sizeof(struct ar_shape_remote_task), NULL, 0, true, offsetof(struct ar_shape_remote_task, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_blocker_fields[] = {
 	{ "kind", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_blocker, kind), NULL, { 0, false },
@@ -1796,8 +1838,10 @@ static const struct ar_field_desc ar_shape_task_attempt_fields[] = {
 	  "When it ended.", NULL },
 	{ "lastError", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_attempt, last_error), NULL, { 0, false },
 	  "Why it failed.", &ar_shape_failure_desc },
+	{ "remoteTasks", AR_F_ARRAY, false, false, false, 0, 262144, offsetof(struct ar_shape_task_attempt, remote_tasks), NULL, { 0, false },
+	  "Tasks of peers that worked on it, oldest first.", &ar_shape_remote_task_desc },
 };
-const struct ar_struct_desc ar_shape_task_attempt_desc = { ar_shape_task_attempt_fields, 16, sizeof(struct ar_shape_task_attempt), NULL, 0, true, offsetof(struct ar_shape_task_attempt, extra_), 0 };
+const struct ar_struct_desc ar_shape_task_attempt_desc = { ar_shape_task_attempt_fields, 17, sizeof(struct ar_shape_task_attempt), NULL, 0, true, offsetof(struct ar_shape_task_attempt, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_task_record_fields[] = {
 	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_task_record, task_id), NULL, { 0, false },
@@ -1868,6 +1912,8 @@ static const struct ar_field_desc ar_shape_task_record_fields[] = {
 	  "State of the delivery.", &ar_shape_delivery_state_desc },
 	{ "lastError", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, last_error), NULL, { 0, false },
 	  "Why it failed.", &ar_shape_failure_desc },
+	{ "remoteTask", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_task_record, remote_task), NULL, { 0, false },
+	  "Task of a peer that works on it, the newest.", &ar_shape_remote_task_desc },
 	{ "createdAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_task_record, created_at), NULL, { 0, false },
 	  "When it was made.", NULL },
 	{ "updatedAt", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_shape_task_record, updated_at), NULL, { 0, false },
@@ -1879,7 +1925,7 @@ static const struct ar_field_desc ar_shape_task_record_fields[] = {
 	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_record, as_of_sequence), NULL, { 0, false },
 	  "Sequence up to which the record is valid.", NULL },
 };
-const struct ar_struct_desc ar_shape_task_record_desc = { ar_shape_task_record_fields, 39, sizeof(struct ar_shape_task_record), NULL, 0, true, offsetof(struct ar_shape_task_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_task_record_desc = { ar_shape_task_record_fields, 40, sizeof(struct ar_shape_task_record), NULL, 0, true, offsetof(struct ar_shape_task_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_task_summary_fields[] = {
 	{ "active", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_task_summary, active), NULL, { 0, false },
@@ -3115,6 +3161,8 @@ static const struct ar_field_desc ar_ev_task_progress_fields[] = {
 	  "Which criteria hold so far.", NULL },
 	{ "checked", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_task_progress, checked), NULL, { 0, false },
 	  "Criterion that the runtime checks; with satisfied: what came of it.", &ar_shape_criterion_desc },
+	{ "remoteTask", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_task_progress, remote_task), NULL, { 0, false },
+	  "Task of a peer that works on it, as it is now.", &ar_shape_remote_task_desc },
 };
 
 static const struct ar_field_desc ar_ev_task_waiting_fields[] = {
@@ -6834,7 +6882,7 @@ static const uint64_t ar_cmd_link_peer_task_in_oneofs[] = { UINT64_C(1) << 2 | U
 
 static const struct ar_field_desc ar_cmd_link_peer_task_out_fields[] = {
 	{ "remoteTaskRef", AR_F_REF, true, false, false, 1, 512, offsetof(struct ar_cmd_link_peer_task_out, remote_task_ref), NULL, { 0, false },
-	  "The link.", NULL },
+	  "The link: the local task.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_start_job_in_fields[] = {
@@ -7986,6 +8034,8 @@ static const struct ar_field_desc ar_cmd_find_tasks_in_fields[] = {
 	  "Only tasks of this status.", NULL },
 	{ "workspaceId", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_cmd_find_tasks_in, workspace_id), NULL, { 0, false },
 	  "Only tasks of sessions of this workspace.", NULL },
+	{ "remoteTaskId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_find_tasks_in, remote_task_id), NULL, { 0, false },
+	  "Only the task that a peer works on under this id.", NULL },
 	{ "withInternal", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_find_tasks_in, with_internal), NULL, { 0, false },
 	  "Adds internal tasks: those of turns, which no caller made.", NULL },
 	{ "withEnded", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_find_tasks_in, with_ended), NULL, { 0, false },
@@ -8019,6 +8069,72 @@ static const struct ar_field_desc ar_cmd_find_processes_out_fields[] = {
 	  "As the newest fact about each says it, of the newest session first.", &ar_shape_process_record_desc },
 	{ "nextCursor", AR_F_STRING, false, false, false, 0, 512, offsetof(struct ar_cmd_find_processes_out, next_cursor), NULL, { 0, false },
 	  "Cursor of the next page; absent at the end. A page with a cursor may have fewer records than limit, or none: a call looks at a bounded number of sessions.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_delegate_task_in_fields[] = {
+	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_delegate_task_in, task_id), NULL, { 0, false },
+	  "The task; its objective is the message.", NULL },
+	{ "peer", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_cmd_delegate_task_in, peer), NULL, { 0, false },
+	  "Name of the peer in the settings.", NULL },
+	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_delegate_task_in, idempotency_key), NULL, { 0, false },
+	  "Makes a repeat safe.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_delegate_task_out_fields[] = {
+	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_delegate_task_out, task_id), NULL, { 0, false },
+	  "The task.", NULL },
+	{ "runId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_delegate_task_out, run_id), NULL, { 0, false },
+	  "The run.", NULL },
+	{ "attemptId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_delegate_task_out, attempt_id), NULL, { 0, false },
+	  "The same run under its other name.", NULL },
+	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_delegate_task_out, status), &ar_delegate_task_status_desc, { 0, false },
+	  "The call to the peer is being made; its states follow as facts.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_report_peer_task_in_fields[] = {
+	{ "toolCallId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_peer_task_in, tool_call_id), NULL, { 0, false },
+	  "Call that hands the work on.", NULL },
+	{ "operationId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_report_peer_task_in, operation_id), NULL, { 0, false },
+	  "The same for all tries of it.", NULL },
+	{ "peer", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_cmd_report_peer_task_in, peer), NULL, { 0, false },
+	  "Name of the peer in the settings.", NULL },
+	{ "event", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_report_peer_task_in, event), &ar_report_peer_task_event_desc, { 0, false },
+	  "begin: the message is about to be sent; update: the peer said something; unreachable: it does not answer; missing: it does not know the task.", NULL },
+	{ "messageId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_report_peer_task_in, message_id), NULL, { 0, false },
+	  "Of the message that hands the work on.", NULL },
+	{ "remoteTaskId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_report_peer_task_in, remote_task_id), NULL, { 0, false },
+	  "The peer's task.", NULL },
+	{ "remoteContextId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_report_peer_task_in, remote_context_id), NULL, { 0, false },
+	  "The peer's context.", NULL },
+	{ "nativeStatus", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_report_peer_task_in, native_status), NULL, { 0, false },
+	  "Status as the peer names it.", NULL },
+	{ "deliveryMechanism", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_report_peer_task_in, delivery_mechanism), &ar_delivery_mechanism_desc, { 0, false },
+	  "How its updates arrive.", NULL },
+	{ "message", AR_F_STRING, false, false, false, 0, 65536, offsetof(struct ar_cmd_report_peer_task_in, message), NULL, { 0, false },
+	  "What the peer said beside it.", NULL },
+	{ "remoteMessageId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_report_peer_task_in, remote_message_id), NULL, { 0, false },
+	  "Its id.", NULL },
+	{ "agentCard", AR_F_STRING, false, false, false, 0, 262144, offsetof(struct ar_cmd_report_peer_task_in, agent_card), NULL, { 0, false },
+	  "The peer's agent card.", NULL },
+	{ "capabilities", AR_F_TEXTS, false, false, false, 0, 4096, offsetof(struct ar_cmd_report_peer_task_in, capabilities), NULL, { 0, false },
+	  "What the card says that it can do.", NULL },
+	{ "transport", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_report_peer_task_in, transport), &ar_transport_desc, { 0, false },
+	  "How it talks.", NULL },
+	{ "since", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_cmd_report_peer_task_in, since), NULL, { 0, false },
+	  "unreachable: since when.", NULL },
+	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_report_peer_task_in, reason), NULL, { 0, false },
+	  "Why.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_report_peer_task_out_fields[] = {
+	{ "isSent", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_cmd_report_peer_task_out, is_sent), NULL, { 0, false },
+	  "The message was about to be sent before: the peer may have it.", NULL },
+	{ "remoteTaskId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_report_peer_task_out, remote_task_id), NULL, { 0, false },
+	  "The peer's task, if it is known.", NULL },
+	{ "remoteContextId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_report_peer_task_out, remote_context_id), NULL, { 0, false },
+	  "The peer's context.", NULL },
+	{ "nativeStatus", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_report_peer_task_out, native_status), NULL, { 0, false },
+	  "The newest status that is known.", NULL },
 };
 
 static const struct ar_transition ar_turn_transitions[] = {
@@ -8283,7 +8399,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TASK_PROGRESS] = { AR_EV_TASK_PROGRESS, "task.progress", "task",
 	  "Phase, counters, summary, delivery or outputs of the task changed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
-	  { ar_ev_task_progress_fields, 11, sizeof(struct ar_ev_task_progress), NULL, 0, false, 0, 0 } },
+	  { ar_ev_task_progress_fields, 12, sizeof(struct ar_ev_task_progress), NULL, 0, false, 0, 0 } },
 	[AR_EV_TASK_WAITING] = { AR_EV_TASK_WAITING, "task.waiting", "task",
 	  "The task waits for input, permission, a resource, a dependency or a worker.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
@@ -9337,12 +9453,12 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_CHANNEL_CONNECTED, AR_EV_CHANNEL_PERMISSION_FORWARDED }, 2, 200, NULL, "proposed (ingress step 1 without a verb)" },
 	[AR_CMD_LINK_PEER_TASK] = { AR_CMD_LINK_PEER_TASK, "link_peer_task",
 	  "Link a task of a remote peer to a local task or child agent.",
-	  true, false, true, 1u << 1, "submit", { ar_cmd_link_peer_task_in_fields, 8, sizeof(struct ar_cmd_link_peer_task_in), ar_cmd_link_peer_task_in_oneofs, 1, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_link_peer_task_in_fields, 8, sizeof(struct ar_cmd_link_peer_task_in), ar_cmd_link_peer_task_in_oneofs, 1, false, 0, 0 },
 	  { ar_cmd_link_peer_task_out_fields, 1, sizeof(struct ar_cmd_link_peer_task_out), NULL, 0, false, 0, 0 },
-	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	  { AR_TARGET_TASK, 1, { offsetof(struct ar_cmd_link_peer_task_in, task_id) }, AR_ERR_TASK_NOT_FOUND,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_CONFLICT }, 1,
-	  (const uint16_t[]){ AR_EV_CHANNEL_PEER_TASK_LINKED, AR_EV_TASK_DELEGATED }, 2, 200, NULL, "proposed (ingress step 3 without a verb)" },
+	  (const uint16_t[]){ AR_ERR_CONFLICT, AR_ERR_TASK_NOT_FOUND, AR_ERR_ALREADY_TERMINAL, AR_ERR_CHANNEL_NOT_FOUND, AR_ERR_INVALID_INPUT }, 5,
+	  (const uint16_t[]){ AR_EV_CHANNEL_PEER_TASK_LINKED, AR_EV_TASK_DELEGATED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_TASK_PROGRESS }, 4, 200, NULL, "proposed (ingress step 3 without a verb)" },
 	[AR_CMD_START_JOB] = { AR_CMD_START_JOB, "start_job",
 	  "Start a pending job.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_start_job_in_fields, 2, sizeof(struct ar_cmd_start_job_in), NULL, 0, false, 0, 0 },
@@ -9809,7 +9925,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  NULL, 0, 200, "/v1/usage", "extension (a console and a terminal show what was used over all sessions; a read model is of one)" },
 	[AR_CMD_FIND_TASKS] = { AR_CMD_FIND_TASKS, "find_tasks",
 	  "List the tasks of all sessions that have not ended, or all of them.",
-	  false, true, false, 1u << 0, "read", { ar_cmd_find_tasks_in_fields, 6, sizeof(struct ar_cmd_find_tasks_in), NULL, 0, false, 0, 0 },
+	  false, true, false, 1u << 0, "read", { ar_cmd_find_tasks_in_fields, 7, sizeof(struct ar_cmd_find_tasks_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_find_tasks_out_fields, 2, sizeof(struct ar_cmd_find_tasks_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
@@ -9823,6 +9939,22 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_INVALID_CURSOR }, 1,
 	  NULL, 0, 200, "/v1/processes", "extension (get_execution_environment is of one session; a console shows what runs anywhere)" },
+	[AR_CMD_DELEGATE_TASK] = { AR_CMD_DELEGATE_TASK, "delegate_task",
+	  "Hand a task on to a peer of the settings: a remote agent works on it, and its states become facts of the task.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_delegate_task_in_fields, 3, sizeof(struct ar_cmd_delegate_task_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_delegate_task_out_fields, 4, sizeof(struct ar_cmd_delegate_task_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_TASK, 1, { offsetof(struct ar_cmd_delegate_task_in, task_id) }, AR_ERR_TASK_NOT_FOUND,
+	    { "idempotencyKey", offsetof(struct ar_cmd_delegate_task_in, idempotency_key) }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_TASK_NOT_FOUND, AR_ERR_TERMINAL_STATE, AR_ERR_CANCELLING, AR_ERR_ALREADY_RUNNING, AR_ERR_BLOCKED, AR_ERR_WORKER_UNAVAILABLE, AR_ERR_POLICY_DENIED, AR_ERR_TENANT_QUOTA_EXCEEDED }, 8,
+	  (const uint16_t[]){ AR_EV_TASK_ACCEPTED, AR_EV_TASK_ATTEMPT_STARTED, AR_EV_TASK_STARTED, AR_EV_TURN_SUBMITTED, AR_EV_TASK_DELEGATED, AR_EV_TASK_PROGRESS }, 6, 200, NULL, "extension (the standard has task.delegated with delegateKind peer_task, and no verb for it)" },
+	[AR_CMD_REPORT_PEER_TASK] = { AR_CMD_REPORT_PEER_TASK, "report_peer_task",
+	  "Tell a session what a peer said about a task. For the runtime alone.",
+	  true, true, false, 1u << 1, "submit", { ar_cmd_report_peer_task_in_fields, 16, sizeof(struct ar_cmd_report_peer_task_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_report_peer_task_out_fields, 4, sizeof(struct ar_cmd_report_peer_task_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_ANY, 1, { offsetof(struct ar_cmd_report_peer_task_in, tool_call_id) }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_NOT_FOUND, AR_ERR_CONFLICT }, 3,
+	  (const uint16_t[]){ AR_EV_CHANNEL_CONNECTED, AR_EV_CHANNEL_DISCONNECTED, AR_EV_CHANNEL_MESSAGE, AR_EV_CHANNEL_PEER_TASK_LINKED, AR_EV_CHANNEL_PEER_TASK_UPDATED, AR_EV_TASK_DELEGATED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_TASK_PROGRESS, AR_EV_TASK_WAITING, AR_EV_TASK_RESUMED }, 10, 200, NULL, "extension (states of peer tasks enter through the inbox)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {

@@ -328,6 +328,8 @@ enum ar_command {
 	AR_CMD_GET_USAGE = 114,
 	AR_CMD_FIND_TASKS = 115,
 	AR_CMD_FIND_PROCESSES = 116,
+	AR_CMD_DELEGATE_TASK = 117,
+	AR_CMD_REPORT_PEER_TASK = 118,
 	AR_CMD_COUNT,
 };
 
@@ -387,6 +389,7 @@ enum ar_target_kind {
 	X(ROLLBACK_THREAD, rollback_thread) \
 	X(ARCHIVE_TASK, archive_task) \
 	X(CONNECT_CHANNEL, connect_channel) \
+	X(LINK_PEER_TASK, link_peer_task) \
 	X(START_JOB, start_job) \
 	X(RETRY_JOB_ITEM, retry_job_item) \
 	X(ASSIGN_JOB_ITEM, assign_job_item) \
@@ -417,7 +420,9 @@ enum ar_target_kind {
 	X(UPDATE_SESSION, update_session) \
 	X(RECORD_EVIDENCE, record_evidence) \
 	X(REPORT_DELIVERY, report_delivery) \
-	X(REDACT_OUTPUT, redact_output)
+	X(REDACT_OUTPUT, redact_output) \
+	X(DELEGATE_TASK, delegate_task) \
+	X(REPORT_PEER_TASK, report_peer_task)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -914,6 +919,7 @@ enum ar_turn_options_purpose {
 	AR_TURN_OPTIONS_PURPOSE_ACCEPTANCE = 2,
 	AR_TURN_OPTIONS_PURPOSE_COMMAND = 3,
 	AR_TURN_OPTIONS_PURPOSE_DELIVERY = 4,
+	AR_TURN_OPTIONS_PURPOSE_PEER = 5,
 };
 
 enum ar_criterion_evidence {
@@ -922,6 +928,17 @@ enum ar_criterion_evidence {
 	AR_CRITERION_EVIDENCE_REVIEW = 3,
 	AR_CRITERION_EVIDENCE_TRACE = 4,
 	AR_CRITERION_EVIDENCE_VERIFICATION = 5,
+};
+
+enum ar_remote_task_recovery_state {
+	AR_REMOTE_TASK_RECOVERY_STATE_SENDING = 1,
+	AR_REMOTE_TASK_RECOVERY_STATE_RUNNING = 2,
+	AR_REMOTE_TASK_RECOVERY_STATE_IDLE = 3,
+	AR_REMOTE_TASK_RECOVERY_STATE_WAITING = 4,
+	AR_REMOTE_TASK_RECOVERY_STATE_UNRECONCILED = 5,
+	AR_REMOTE_TASK_RECOVERY_STATE_MISSING = 6,
+	AR_REMOTE_TASK_RECOVERY_STATE_UNAVAILABLE = 7,
+	AR_REMOTE_TASK_RECOVERY_STATE_ENDED = 8,
 };
 
 enum ar_process_ending_outcome {
@@ -1867,6 +1884,17 @@ enum ar_get_usage_by {
 	AR_GET_USAGE_BY_TENANT = 5,
 };
 
+enum ar_delegate_task_status {
+	AR_DELEGATE_TASK_STATUS_PREPARING = 1,
+};
+
+enum ar_report_peer_task_event {
+	AR_REPORT_PEER_TASK_EVENT_BEGIN = 1,
+	AR_REPORT_PEER_TASK_EVENT_UPDATE = 2,
+	AR_REPORT_PEER_TASK_EVENT_UNREACHABLE = 3,
+	AR_REPORT_PEER_TASK_EVENT_MISSING = 4,
+};
+
 enum ar_field_kind {
 	AR_F_STRING,
 	AR_F_REF,
@@ -2329,6 +2357,31 @@ struct ar_shape_delivery_state { /* delivery_state */
 
 struct ar_shape_delivery_state_list {
 	const struct ar_shape_delivery_state *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_remote_task { /* remote_task */
+	struct ar_str native_protocol; /* string? */
+	struct ar_str remote_task_id; /* string? */
+	struct ar_str remote_context_id; /* string? */
+	struct ar_str remote_agent_ref; /* string? */
+	struct ar_str agent_card_ref; /* ref? */
+	int delivery_mechanism; /* enum? */
+	struct ar_str native_status; /* string? */
+	int status; /* enum? */
+	int recovery_state; /* enum? */
+	struct ar_texts remote_artifact_refs; /* array? */
+	struct ar_str channel_id; /* string? */
+	struct ar_str message_id; /* string? */
+	struct ar_str operation_id; /* string? */
+	struct ar_str tool_call_id; /* string? */
+	ar_usec unreachable_since; /* time? */
+	struct ar_str reason; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_remote_task_list {
+	const struct ar_shape_remote_task *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -3413,6 +3466,7 @@ struct ar_shape_task_attempt { /* task_attempt */
 	ar_usec started_at; /* time? */
 	ar_usec ended_at; /* time? */
 	const struct ar_shape_failure *last_error; /* object? */
+	struct ar_shape_remote_task_list remote_tasks; /* array? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -3456,6 +3510,7 @@ struct ar_shape_task_record { /* task_record */
 	const struct ar_shape_task_delivery *delivery; /* object? */
 	const struct ar_shape_delivery_state *delivery_state; /* object? */
 	const struct ar_shape_failure *last_error; /* object? */
+	const struct ar_shape_remote_task *remote_task; /* object? */
 	ar_usec created_at; /* time? */
 	ar_usec updated_at; /* time? */
 	ar_usec started_at; /* time? */
@@ -4466,6 +4521,7 @@ struct ar_ev_task_progress { /* task.progress */
 	struct ar_str validation_state; /* string? */
 	struct ar_str acceptance_coverage; /* object? */
 	const struct ar_shape_criterion *checked; /* object? */
+	const struct ar_shape_remote_task *remote_task; /* object? */
 };
 
 struct ar_ev_task_waiting { /* task.waiting */
@@ -7455,6 +7511,7 @@ struct ar_cmd_get_usage_out { /* get_usage, result */
 struct ar_cmd_find_tasks_in { /* find_tasks, input */
 	int status; /* enum? */
 	struct ar_str workspace_id; /* string? */
+	struct ar_str remote_task_id; /* string? */
 	struct ar_opt_bool with_internal; /* bool? */
 	struct ar_opt_bool with_ended; /* bool? */
 	struct ar_str cursor; /* string? */
@@ -7476,6 +7533,45 @@ struct ar_cmd_find_processes_in { /* find_processes, input */
 struct ar_cmd_find_processes_out { /* find_processes, result */
 	struct ar_shape_process_record_list processes; /* array */
 	struct ar_str next_cursor; /* string? */
+};
+
+struct ar_cmd_delegate_task_in { /* delegate_task, input */
+	struct ar_str task_id; /* string */
+	struct ar_str peer; /* string */
+	struct ar_str idempotency_key; /* string? */
+};
+
+struct ar_cmd_delegate_task_out { /* delegate_task, result */
+	struct ar_str task_id; /* string */
+	struct ar_str run_id; /* string */
+	struct ar_str attempt_id; /* string */
+	int status; /* enum */
+};
+
+struct ar_cmd_report_peer_task_in { /* report_peer_task, input */
+	struct ar_str tool_call_id; /* string */
+	struct ar_str operation_id; /* string */
+	struct ar_str peer; /* string */
+	int event; /* enum */
+	struct ar_str message_id; /* string? */
+	struct ar_str remote_task_id; /* string? */
+	struct ar_str remote_context_id; /* string? */
+	struct ar_str native_status; /* string? */
+	int delivery_mechanism; /* enum? */
+	struct ar_str message; /* string? */
+	struct ar_str remote_message_id; /* string? */
+	struct ar_str agent_card; /* string? */
+	struct ar_texts capabilities; /* array? */
+	int transport; /* enum? */
+	ar_usec since; /* time? */
+	struct ar_str reason; /* string? */
+};
+
+struct ar_cmd_report_peer_task_out { /* report_peer_task, result */
+	bool is_sent; /* bool */
+	struct ar_str remote_task_id; /* string? */
+	struct ar_str remote_context_id; /* string? */
+	struct ar_str native_status; /* string? */
 };
 
 extern const struct ar_enum_desc ar_thread_status_desc;
@@ -7505,6 +7601,7 @@ extern const struct ar_enum_desc ar_turn_options_latency_desc;
 extern const struct ar_enum_desc ar_turn_options_network_desc;
 extern const struct ar_enum_desc ar_turn_options_purpose_desc;
 extern const struct ar_enum_desc ar_criterion_evidence_desc;
+extern const struct ar_enum_desc ar_remote_task_recovery_state_desc;
 extern const struct ar_enum_desc ar_process_ending_outcome_desc;
 extern const struct ar_enum_desc ar_workspace_record_kind_desc;
 extern const struct ar_enum_desc ar_workspace_record_status_desc;
@@ -7651,6 +7748,8 @@ extern const struct ar_enum_desc ar_update_session_result_desc;
 extern const struct ar_enum_desc ar_record_evidence_kind_desc;
 extern const struct ar_enum_desc ar_report_delivery_state_desc;
 extern const struct ar_enum_desc ar_get_usage_by_desc;
+extern const struct ar_enum_desc ar_delegate_task_status_desc;
+extern const struct ar_enum_desc ar_report_peer_task_event_desc;
 extern const struct ar_struct_desc ar_shape_session_changes_desc;
 extern const struct ar_struct_desc ar_shape_offered_tool_desc;
 extern const struct ar_struct_desc ar_shape_turn_budget_desc;
@@ -7672,6 +7771,7 @@ extern const struct ar_struct_desc ar_shape_task_delivery_desc;
 extern const struct ar_struct_desc ar_shape_task_start_desc;
 extern const struct ar_struct_desc ar_shape_task_change_desc;
 extern const struct ar_struct_desc ar_shape_delivery_state_desc;
+extern const struct ar_struct_desc ar_shape_remote_task_desc;
 extern const struct ar_struct_desc ar_shape_blocker_desc;
 extern const struct ar_struct_desc ar_shape_propagation_desc;
 extern const struct ar_struct_desc ar_shape_task_part_desc;

@@ -2,7 +2,7 @@
  * end as a line of JSON on standard output. Used by test/peer.
  *
  *   ar-peer OP URL [NAME=VALUE...]   OP: card, send, get, list, follow, cancel */
-#include "client.h"
+#include "a2a_client.h"
 #include "json.h"
 
 #include <stdio.h>

@@ -544,6 +544,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 		.worker = ar_arena_str(a, ar_worker_for(e, &l->state)),
 		.operation_id = ar_arena_str(a, call->permission),
 		.account = ar_arena_str(a, l->state.account),
+		.tenant = ar_arena_str(a, ar_session_tenant(&l->state)),
 		.workspace = ar_arena_str(a, ar_session_folder_in(&l->state, e->o.policy, turn->thread)),
 		.profile = (enum ar_sandbox_profile)call->profile.v,
 		.process_id = process ? ar_arena_str(a, process->id) : AR_STR_NONE
@@ -644,9 +645,12 @@ void ar_tool_process_acted(struct ar_live *l, struct ar_str call, const struct a
 
 void ar_tool_answer(struct ar_live *l, const struct ar_effect_tool_answer *effect)
 {
-	enum ar_tool_answer_kind kind = ar_str_is(effect->decision, "accept")	 ? AR_TOOL_ANSWER_ACCEPT
-					: ar_str_is(effect->decision, "decline") ? AR_TOOL_ANSWER_DECLINE
-										 : AR_TOOL_ANSWER_CANCEL;
+	enum ar_tool_answer_kind kind =
+		ar_str_is(effect->decision, "accept") || ar_str_is(effect->decision, "allow")
+			? AR_TOOL_ANSWER_ACCEPT
+		: ar_str_is(effect->decision, "decline") || ar_str_is(effect->decision, "deny")
+			? AR_TOOL_ANSWER_DECLINE
+			: AR_TOOL_ANSWER_CANCEL;
 
 	AR_LIST_FOR_SAFE (it, &l->calls) {
 		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);

@@ -1,4 +1,5 @@
 /* task_snapshot: the record of one task, with its attempts and edges. Pure. */
+#include "peer/remote.h"
 #include "task/task.h"
 #include "thread.h"
 
@@ -79,6 +80,7 @@ static struct ar_shape_task_attempt attempt(struct ar_arena *a, const struct ar_
 		.started_at = run->started,
 		.ended_at = run->ended,
 		.last_error = run->error ? run->error : category_alone(a, run->category),
+		.remote_tasks = run->remote,
 	};
 
 	if (!run->worker)
@@ -213,6 +215,7 @@ void ar_projection_shown_task(const struct ar_session *s, const struct ar_task *
 	struct ar_arena arena = { 0 };
 	struct ar_shape_task_record r = record_of(s, task, shown, &arena);
 
+	r.remote_task = ar_task_remote(task);
 	if (!turn) {
 		add_sheet(&r, task, &arena);
 	} else {

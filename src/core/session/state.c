@@ -168,7 +168,7 @@ bool ar_turn_is_modelless(const struct ar_turn *t)
 
 	return ar_turn_is_system(t) &&
 	       (purpose == AR_TURN_OPTIONS_PURPOSE_ACCEPTANCE || purpose == AR_TURN_OPTIONS_PURPOSE_COMMAND ||
-		purpose == AR_TURN_OPTIONS_PURPOSE_DELIVERY);
+		purpose == AR_TURN_OPTIONS_PURPOSE_DELIVERY || purpose == AR_TURN_OPTIONS_PURPOSE_PEER);
 }
 
 const struct ar_shape_turn_options *ar_turn_options(const struct ar_turn *t)

@@ -32,6 +32,8 @@ struct ar_run {
 	const struct ar_shape_retry_policy *policy;
 	const struct ar_shape_failure *error; /* NULL: none is known */
 	struct ar_str summary; /* text of the worker; decides nothing */
+	struct ar_shape_remote_task_list
+		remote; /* tasks of peers that work on it (peer/peer.h), oldest first */
 };
 
 struct ar_edge {

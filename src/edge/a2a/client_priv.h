@@ -4,7 +4,7 @@
 #define AR_EDGE_A2A_CLIENT_PRIV_H
 
 #include "peer_card.h"
-#include "client.h"
+#include "a2a_client.h"
 #include "hash.h"
 #include "list.h"
 #include "request.h"

@@ -1,7 +1,7 @@
 /* See peers.h. */
 #include "peer/peers.h"
 
-#include "client.h"
+#include "a2a_client.h"
 #include "id.h"
 #include "io/descriptor.h"
 #include "jwk.h"

@@ -1832,7 +1832,7 @@ export interface LinkPeerTaskInput {
 
 /** Answer of link_peer_task. */
 export interface LinkPeerTaskResult {
-  /** The link. */
+  /** The link: the local task. */
   remoteTaskRef: string;
   [extra: string]: unknown;
 }
@@ -3170,6 +3170,8 @@ export interface FindTasksInput {
   status?: TaskStatus;
   /** Only tasks of sessions of this workspace. */
   workspaceId?: string;
+  /** Only the task that a peer works on under this id. */
+  remoteTaskId?: string;
   /** Adds internal tasks: those of turns, which no caller made. */
   withInternal?: boolean;
   /** Adds tasks that have ended, as far as their sessions are kept; not archived ones, unless status names them. */
@@ -3207,6 +3209,78 @@ export interface FindProcessesResult {
   processes: ProcessRecord[];
   /** Cursor of the next page; absent at the end. A page with a cursor may have fewer records than limit, or none: a call looks at a bounded number of sessions. */
   nextCursor?: string;
+  [extra: string]: unknown;
+}
+
+/** Hand a task on to a peer of the settings: a remote agent works on it, and its states become facts of the task. */
+export interface DelegateTaskInput {
+  /** The task; its objective is the message. */
+  taskId: string;
+  /** Name of the peer in the settings. */
+  peer: string;
+  /** Makes a repeat safe. */
+  idempotencyKey?: string;
+}
+
+/** Answer of delegate_task. */
+export interface DelegateTaskResult {
+  /** The task. */
+  taskId: string;
+  /** The run. */
+  runId: string;
+  /** The same run under its other name. */
+  attemptId: string;
+  /** The call to the peer is being made; its states follow as facts. */
+  status: "preparing";
+  [extra: string]: unknown;
+}
+
+/** Tell a session what a peer said about a task. For the runtime alone. */
+export interface ReportPeerTaskInput {
+  /** Call that hands the work on. */
+  toolCallId: string;
+  /** The same for all tries of it. */
+  operationId: string;
+  /** Name of the peer in the settings. */
+  peer: string;
+  /** begin: the message is about to be sent; update: the peer said something; unreachable: it does not answer; missing: it does not know the task. */
+  event: "begin" | "update" | "unreachable" | "missing";
+  /** Of the message that hands the work on. */
+  messageId?: string;
+  /** The peer's task. */
+  remoteTaskId?: string;
+  /** The peer's context. */
+  remoteContextId?: string;
+  /** Status as the peer names it. */
+  nativeStatus?: string;
+  /** How its updates arrive. */
+  deliveryMechanism?: DeliveryMechanism;
+  /** What the peer said beside it. */
+  message?: string;
+  /** Its id. */
+  remoteMessageId?: string;
+  /** The peer's agent card. */
+  agentCard?: string;
+  /** What the card says that it can do. */
+  capabilities?: string[];
+  /** How it talks. */
+  transport?: Transport;
+  /** unreachable: since when. */
+  since?: string;
+  /** Why. */
+  reason?: string;
+}
+
+/** Answer of report_peer_task. */
+export interface ReportPeerTaskResult {
+  /** The message was about to be sent before: the peer may have it. */
+  isSent: boolean;
+  /** The peer's task, if it is known. */
+  remoteTaskId?: string;
+  /** The peer's context. */
+  remoteContextId?: string;
+  /** The newest status that is known. */
+  nativeStatus?: string;
   [extra: string]: unknown;
 }
 
@@ -3328,6 +3402,8 @@ export interface Commands {
   get_usage: { input: GetUsageInput; result: GetUsageResult };
   find_tasks: { input: FindTasksInput; result: FindTasksResult };
   find_processes: { input: FindProcessesInput; result: FindProcessesResult };
+  delegate_task: { input: DelegateTaskInput; result: DelegateTaskResult };
+  report_peer_task: { input: ReportPeerTaskInput; result: ReportPeerTaskResult };
 }
 
 export type CommandName = keyof Commands;
@@ -3653,9 +3729,8 @@ export interface CommandMethods {
   connectChannel(input: ConnectChannelInput, options?: CallOptions): Promise<ConnectChannelResult>;
   /**
    * Link a task of a remote peer to a local task or child agent.
-   * A peer task is linked once per channel.
-   * Fails with: conflict.
-   * Not built yet: answers `unavailable`.
+   * The same link again does nothing; a peer task is linked to one task.
+   * Fails with: conflict, task_not_found, already_terminal, channel_not_found, invalid_input.
    */
   linkPeerTask(input: LinkPeerTaskInput, options?: CallOptions): Promise<LinkPeerTaskResult>;
   /**
@@ -3990,6 +4065,18 @@ export interface CommandMethods {
    * Fails with: invalid_cursor.
    */
   findProcesses(input?: FindProcessesInput, options?: CallOptions): Promise<FindProcessesResult>;
+  /**
+   * Hand a task on to a peer of the settings: a remote agent works on it, and its states become facts of the task.
+   * The same key returns the first reply; a task that runs is not handed on a second time.
+   * Fails with: task_not_found, terminal_state, cancelling, already_running, blocked, worker_unavailable, policy_denied, tenant_quota_exceeded.
+   */
+  delegateTask(input: DelegateTaskInput, options?: CallOptions): Promise<DelegateTaskResult>;
+  /**
+   * Tell a session what a peer said about a task. For the runtime alone.
+   * The same report again does nothing.
+   * Fails with: not_authorized, not_found, conflict.
+   */
+  reportPeerTask(input: ReportPeerTaskInput, options?: CallOptions): Promise<ReportPeerTaskResult>;
 }
 
 /** What the client has to know of a command to repeat it safely. */
@@ -4116,4 +4203,6 @@ export const COMMANDS: { readonly [M in keyof CommandMethods]: CommandRow } = {
   getUsage: { name: "get_usage", isRead: true, keys: [] },
   findTasks: { name: "find_tasks", isRead: true, keys: [] },
   findProcesses: { name: "find_processes", isRead: true, keys: [] },
+  delegateTask: { name: "delegate_task", isRead: false, keys: ["idempotencyKey"] },
+  reportPeerTask: { name: "report_peer_task", isRead: false, keys: [] },
 };

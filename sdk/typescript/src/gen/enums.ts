@@ -98,7 +98,7 @@ export interface TurnOptions {
   /** denied: no call of the turn may reach a network. */
   network?: "denied";
   /** Purpose of a turn of the runtime's own; refused from callers. */
-  purpose?: "compaction" | "acceptance" | "command" | "delivery";
+  purpose?: "compaction" | "acceptance" | "command" | "delivery" | "peer";
 }
 
 /** Where to go back to. */
@@ -581,6 +581,43 @@ export interface StoredRef {
   [extra: string]: unknown;
 }
 
+/** A task of a peer that does work of one of ours. Both identities; the peer's is never ours. */
+export interface RemoteTask {
+  /** Protocol of the peer. */
+  nativeProtocol?: string;
+  /** The peer's task; absent: the peer has not named it, or nobody knows. */
+  remoteTaskId?: string;
+  /** The peer's context; until it says another, the one that it was given. */
+  remoteContextId?: string;
+  /** Name of the peer in the settings. */
+  remoteAgentRef?: string;
+  /** Its agent card as it was when the work was handed on. */
+  agentCardRef?: string;
+  /** How its updates arrive. */
+  deliveryMechanism?: DeliveryMechanism;
+  /** Status as the peer named it last; absent: it said nothing yet. */
+  nativeStatus?: string;
+  /** The same as a status of our tasks. */
+  status?: TaskStatus;
+  /** What is known of it: sending: no answer yet, the peer may have it; running; idle: known to the peer, not worked on; waiting: for input or authorization; unreconciled: the peer has ended, our side has not settled it; missing: the peer does not know it any more; unavailable: the network or the credentials fail; ended. */
+  recoveryState?: "sending" | "running" | "idle" | "waiting" | "unreconciled" | "missing" | "unavailable" | "ended";
+  /** Ids of the artifacts that it left, as ours. */
+  remoteArtifactRefs?: string[];
+  /** Channel of the peer. */
+  channelId?: string;
+  /** Of the message that handed the work on; made of our ids. */
+  messageId?: string;
+  /** Call that handed it on: the same when it is tried again after a restart. */
+  operationId?: string;
+  /** The latest try of it. */
+  toolCallId?: string;
+  /** Since when the peer cannot be reached; absent: it can. */
+  unreachableSince?: string;
+  /** Why it is as it is. */
+  reason?: string;
+  [extra: string]: unknown;
+}
+
 /** An attempt at a task. */
 export interface TaskAttempt {
   /** The run. */
@@ -615,6 +652,8 @@ export interface TaskAttempt {
   endedAt?: string;
   /** Why it failed. */
   lastError?: Failure;
+  /** Tasks of peers that worked on it, oldest first. */
+  remoteTasks?: RemoteTask[];
   [extra: string]: unknown;
 }
 
@@ -711,6 +750,8 @@ export interface TaskRecord {
   deliveryState?: DeliveryState;
   /** Why it failed. */
   lastError?: Failure;
+  /** Task of a peer that works on it, the newest. */
+  remoteTask?: RemoteTask;
   /** When it was made. */
   createdAt?: string;
   /** When it changed last. */

@@ -26,6 +26,7 @@ struct walk {
 	bool is_processes, with_ended, with_internal;
 	bool cannot_read; /* the session whose rows are read */
 	int status; /* of tasks; 0: any */
+	struct ar_str remote; /* id that a peer has for the task; absent: any */
 	size_t wanted, found, sessions_seen, rows_seen;
 	struct ar_store_sessions sessions;
 	size_t at; /* of the session whose rows are read, among those */
@@ -86,6 +87,24 @@ static bool is_member(struct ar_json record, const char *name, const char *value
 	return ar_json_str(ar_json_get(record, name), &v) && ar_str_is(v, value);
 }
 
+/* Of every attempt: an older one may be what a peer still speaks of. */
+static bool is_remote(const struct walk *k, struct ar_json record)
+{
+	struct ar_json attempts = ar_json_get(record, "attempts"), remote;
+	struct ar_str v;
+
+	if (ar_str_absent(k->remote))
+		return true;
+	for (struct ar_json_iter it = ar_json_iter(attempts); ar_json_next(&it);) {
+		remote = ar_json_get(it.value, "remoteTasks");
+		for (struct ar_json_iter r = ar_json_iter(remote); ar_json_next(&r);) {
+			if (ar_json_str(ar_json_get(r.value, "remoteTaskId"), &v) && ar_str_eq(v, k->remote))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* The store knows statuses of tasks; what else there is of a record is looked at here. */
 static bool is_wanted(struct walk *k, struct ar_str text)
 {
@@ -95,7 +114,7 @@ static bool is_wanted(struct walk *k, struct ar_str text)
 		return false;
 	if (k->is_processes)
 		return k->with_ended || is_member(record, "status", "running");
-	return !is_member(record, "visibility", "hidden");
+	return !is_member(record, "visibility", "hidden") && is_remote(k, record);
 }
 
 static void add_record(struct walk *k, struct ar_str record)
@@ -287,6 +306,7 @@ void ar_query_find_tasks(struct ar_call *c)
 			    .with_ended = in->with_ended.v || is_over(in->status),
 			    .with_internal = in->with_internal.v,
 			    .status = in->status,
+			    .remote = in->remote_task_id,
 			    .before = AR_STR_NONE,
 			    .resumed = AR_STR_NONE,
 			    .sessions = { .workspace = in->workspace_id } };

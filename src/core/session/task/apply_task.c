@@ -3,6 +3,7 @@
 #include "apply.h"
 #include "delivery/delivery.h"
 #include "describe.h"
+#include "peer/remote.h"
 #include "task/blocks.h"
 #include "task/words.h"
 
@@ -409,12 +410,18 @@ static void note_check(struct ar_session *s, struct ar_sheet *sheet, const struc
 enum ar_status ar_apply_task_progress(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_task_progress *p = KEPT(s, e, task_progress);
-	struct ar_task *task = ar_session_declared(s, e->ids[AR_SCOPE_TASK]);
+	struct ar_turn *turn = NULL;
+	struct ar_task *task =
+		p->remote_task ? task_of(s, e, &turn) : ar_session_declared(s, e->ids[AR_SCOPE_TASK]);
 	struct ar_sheet *sheet = task ? task->sheet : NULL;
 	struct ar_run *run = task ? ar_task_open_run(task) : NULL;
 
 	if (!task)
 		return ar_apply_unknown(err, e, "task");
+	if (p->remote_task && ar_task_run(task))
+		ar_peer_keep(s, ar_task_run(task), p->remote_task);
+	if (turn) /* the task of a turn has no sheet */
+		return ar_apply_move(&task->status, AR_MACHINE_TASK, e, err);
 	if (run) /* what an attempt has made stays its own, however it ends */
 		run->outputs = ar_texts_joined(&s->arena, run->outputs, p->output_refs, AR_TASK_OUTPUTS);
 	sheet->phase = ar_apply_word(e, "phase", p->phase);

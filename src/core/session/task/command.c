@@ -4,6 +4,7 @@
 #include "checkpoint/checkpoints.h"
 #include "delivery/delivery.h"
 #include "identity.h"
+#include "peer/remote.h"
 #include "process/record.h"
 #include "quota/quota.h"
 #include "task/task.h"
@@ -52,15 +53,17 @@ enum ar_status ar_task_own_turn(struct ar_decision *d, const struct ar_task *tas
 				struct ar_new_turn *ret, struct ar_error *err)
 {
 	bool is_command = purpose == AR_TURN_OPTIONS_PURPOSE_COMMAND;
+	bool is_check = purpose == AR_TURN_OPTIONS_PURPOSE_ACCEPTANCE;
 	struct ar_shape_turn_options *options = ar_arena_alloc(d->arena, sizeof(*options));
 	struct ar_cmd_submit_turn_in *in = ar_arena_alloc(d->arena, sizeof(*in));
 	struct ar_str text =
 		is_command ? task->sheet->command
-			   : ar_arena_fmt(d->arena, "Check the criteria of task %.*s", AR_STR_ARG(task->id));
+		: is_check ? ar_arena_fmt(d->arena, "Check the criteria of task %.*s", AR_STR_ARG(task->id))
+			   : task->objective;
 
 	if (command_options(d, task, options, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (!is_command)
+	if (is_check)
 		options->budget = NULL; /* each check has a time of its own */
 	options->purpose = purpose;
 	*in = (struct ar_cmd_submit_turn_in){ .session_id = d->session->id,
@@ -248,6 +251,8 @@ void ar_task_go_on(struct ar_decision *d, struct ar_turn *turn)
 		ar_delivery_go_on(d, turn);
 	else if (!run)
 		task_is_gone(d, turn);
+	else if (ar_turn_options(turn)->purpose == AR_TURN_OPTIONS_PURPOSE_PEER)
+		ar_peer_go_on(d, turn, task);
 	else if (ar_turn_options(turn)->purpose == AR_TURN_OPTIONS_PURPOSE_ACCEPTANCE)
 		ar_acceptance_go_on(d, turn, task);
 	else if (turn->calls.count == 0)

@@ -5,6 +5,7 @@
 #include "job/job.h"
 #include "subagent/subagents.h"
 #include "describe.h"
+#include "peer/remote.h"
 #include "task/task.h"
 
 /* ---- what is stopped ---- */
@@ -283,7 +284,13 @@ static void run_completed(struct ar_decision *d, const struct ar_task *task, str
 static void settle_failed(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run,
 			  const struct ar_task_failure *f)
 {
-	if (f->status == AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED) {
+	if (ar_str_is(f->category, AR_CATEGORY_PEER_CANCELLED)) {
+		ar_task_emit(d, task, AR_EV_TASK_CANCELLED,
+			     &(struct ar_ev_task_cancelled){
+				     .cancelled_by = AR_TASK_CANCELLED_CANCELLED_BY_RUNTIME,
+				     .reason = AR_STR("the peer cancelled its task") });
+		ar_task_release(d, task, false);
+	} else if (f->status == AR_TASK_ATTEMPT_FAILED_STATUS_CANCELLED) {
 		ar_task_emit(d, task, AR_EV_TASK_PAUSED,
 			     &(struct ar_ev_task_paused){ .reason = AR_STR("its turn was interrupted") });
 	} else if (f->status == AR_TASK_ATTEMPT_FAILED_STATUS_TIMED_OUT) {
@@ -299,7 +306,11 @@ static void settle_failed(struct ar_decision *d, const struct ar_task *task, con
 				     .run_id = run->id,
 				     .worker = run->worker,
 				     .last_seen_at = task->sheet->alive,
-				     .reason = AR_STR("nobody knows how its command ended") });
+				     .reason =
+					     ar_str_is(f->category, AR_CATEGORY_PEER_LOST)
+						     ? AR_STR("the peer cannot be reached, or does not know "
+							      "the task any more")
+						     : AR_STR("nobody knows how its command ended") });
 	} else if (ar_str_is(f->category, AR_CATEGORY_UNMET)) {
 		ar_task_emit(d, task, AR_EV_TASK_WAITING,
 			     &(struct ar_ev_task_waiting){
@@ -321,7 +332,8 @@ static void run_failed(struct ar_decision *d, const struct ar_task *task, const 
 				     .message = end->message,
 				     .retryable = end->retryable };
 
-	if (ar_str_is(end->category, AR_CATEGORY_END_UNKNOWN))
+	if (ar_str_is(end->category, AR_CATEGORY_END_UNKNOWN) ||
+	    ar_str_is(end->category, AR_CATEGORY_PEER_LOST))
 		f.status = AR_TASK_ATTEMPT_FAILED_STATUS_LOST;
 	if (!ar_task_run_failed(d, task, &f) && task->status == AR_TASK_RUNNING)
 		settle_failed(d, task, run, &f);

@@ -4,9 +4,8 @@
 /* ---- start ---- */
 
 static enum ar_status check_start(const struct ar_decision *d, const struct ar_task *task,
-				  struct ar_error *err)
+				  struct ar_str thread, struct ar_error *err)
 {
-	const struct ar_cmd_start_task_in *in = d->input->command.args;
 	int id = (int)task->id.len;
 
 	if (ar_task_is_over(task))
@@ -25,10 +24,9 @@ static enum ar_status check_start(const struct ar_decision *d, const struct ar_t
 		return ar_refuse(err, AR_ERR_TERMINAL_STATE,
 				 "task %.*s was started before; use %s to continue it", id, task->id.p,
 				 task->status == AR_TASK_PAUSED ? "resume_task" : "retry_task");
-	if (!ar_str_absent(in->thread_id) && !ar_session_thread(d->session, in->thread_id))
+	if (!ar_str_absent(thread) && !ar_session_thread(d->session, thread))
 		return ar_refuse(err, AR_ERR_WORKER_UNAVAILABLE, "session %.*s has no thread %.*s to work in",
-				 AR_STR_ARG(d->session->id),
-				 AR_STR_ARG(ar_str_utf8_prefix(in->thread_id, 64)));
+				 AR_STR_ARG(d->session->id), AR_STR_ARG(ar_str_utf8_prefix(thread, 64)));
 	return AR_OK;
 }
 
@@ -41,42 +39,64 @@ static void put_off(struct ar_decision *d, const struct ar_task *task, const str
 							  ar_people_with_caller(d, task->sheet->people) });
 }
 
+/* Begins it now, or says that it begins when nothing blocks it. Refuses before the first fact. */
+static enum ar_status start_now(struct ar_decision *d, struct ar_task *task, struct ar_task_start *start,
+				struct ar_cmd_start_task_out *out, struct ar_error *err)
+{
+	struct ar_task_plan plan = { 0 };
+	bool is_blocked = ar_task_is_blocked(task);
+
+	if (ar_str_absent(start->how.run_id))
+		start->how.run_id = ar_decide_mint(d, "run", &d->counters.run);
+	if (!is_blocked && ar_task_plan(d, task, start, &plan, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (task->status == AR_TASK_DRAFT)
+		ar_task_say_accepted(d, task, task->sheet->owner); /* one that was only defined */
+	*out = (struct ar_cmd_start_task_out){ .status = AR_START_TASK_STATUS_QUEUED };
+	if (is_blocked) {
+		put_off(d, task, start);
+	} else {
+		ar_task_begin(d, task, start, &plan);
+		out->status = plan.turn.in ? AR_START_TASK_STATUS_PREPARING : AR_START_TASK_STATUS_RUNNING;
+	}
+	out->task_id = task->id;
+	out->run_id = start->how.run_id;
+	out->attempt_id = ar_task_attempt_id(d, start->how.run_id);
+	return AR_OK;
+}
+
 enum ar_status ar_decide_start_task(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_start_task_in *in = d->input->command.args;
-	struct ar_cmd_start_task_out out = { .status = AR_START_TASK_STATUS_RUNNING };
+	struct ar_cmd_start_task_out out;
 	struct ar_task_start start = { .how = { .run_id = in->run_id,
 						.worker = in->worker,
 						.input_refs = in->input_refs,
 						.thread_id = in->thread_id },
 				       .trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_START };
-	struct ar_task_plan plan = { 0 };
 	struct ar_task *task;
-	bool is_blocked;
 
-	if (ar_task_need(d, in->task_id, &task, err) != AR_OK || check_start(d, task, err) != AR_OK)
+	if (ar_task_need(d, in->task_id, &task, err) != AR_OK ||
+	    check_start(d, task, in->thread_id, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (!ar_str_absent(in->environment)) /* what a run was given to work in can be read back */
 		start.how.environment_ref = ar_decide_content(d, in->environment);
-	if (ar_str_absent(start.how.run_id))
-		start.how.run_id = ar_decide_mint(d, "run", &d->counters.run);
-	is_blocked = ar_task_is_blocked(task);
-	if (!is_blocked && ar_task_plan(d, task, &start, &plan, err) != AR_OK)
+	if (start_now(d, task, &start, &out, err) != AR_OK)
 		return AR_E_REFUSED;
-	if (task->status == AR_TASK_DRAFT)
-		ar_task_say_accepted(d, task, task->sheet->owner); /* one that was only defined */
-	if (is_blocked) {
-		put_off(d, task, &start);
-		out.status = AR_START_TASK_STATUS_QUEUED;
-	} else {
-		ar_task_begin(d, task, &start, &plan);
-		out.status = plan.turn.in ? AR_START_TASK_STATUS_PREPARING : AR_START_TASK_STATUS_RUNNING;
-	}
-	out.task_id = task->id;
-	out.run_id = start.how.run_id;
-	out.attempt_id = ar_task_attempt_id(d, start.how.run_id);
 	ar_decide_reply(d, AR_CMD_START_TASK, &out);
 	return AR_OK;
+}
+
+enum ar_status ar_task_start_by(struct ar_decision *d, struct ar_str id, const struct ar_shape_party *worker,
+				struct ar_cmd_start_task_out *ret, struct ar_error *err)
+{
+	struct ar_task_start start = { .how = { .worker = worker },
+				       .trigger = AR_TASK_ATTEMPT_STARTED_TRIGGER_START };
+	struct ar_task *task;
+
+	if (ar_task_need(d, id, &task, err) != AR_OK || check_start(d, task, AR_STR_NONE, err) != AR_OK)
+		return AR_E_REFUSED;
+	return start_now(d, task, &start, ret, err);
 }
 
 /* ---- pause and resume ---- */

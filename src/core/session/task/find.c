@@ -1,5 +1,6 @@
 /* Declared tasks by their ids, what facts about them are called, and what is said of them in
  * more than one place. Pure. */
+#include "peer/remote.h"
 #include "task/task.h"
 #include "machine.h"
 
@@ -64,6 +65,8 @@ struct ar_str ar_task_status_word(const struct ar_task *task)
 		return task->waiting;
 	if (task->status == AR_TASK_RUNNING && task->sheet && task->sheet->retry_at)
 		return AR_STR("retrying");
+	if (task->status == AR_TASK_RUNNING && !ar_str_absent(ar_peer_status_word(task)))
+		return ar_peer_status_word(task);
 	if (task->status == AR_TASK_RUNNING && task->stale.v)
 		return AR_STR("stale");
 	if (task->status == AR_TASK_LOST && run && ar_str_is(run->category, AR_CATEGORY_END_UNKNOWN))

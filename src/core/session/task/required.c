@@ -5,6 +5,7 @@
 #include "delivery/delivery.h"
 #include "describe.h"
 #include "evidence/evidence.h"
+#include "peer/remote.h"
 #include "process/record.h"
 #include "task/task.h"
 
@@ -146,6 +147,8 @@ struct ar_str ar_task_open_end(struct ar_decision *d, const struct ar_task *task
 		return ar_arena_fmt(d->arena,
 				    "its command %.*s runs: the task is completed when that has ended",
 				    AR_STR_ARG(p->id));
+	if (!ar_str_absent(ar_peer_open_end(task)))
+		return ar_peer_open_end(task);
 	if (c)
 		return ar_arena_fmt(d->arena, "evidence about it is missing (%s): export or record it",
 				    ar_enum_name(&ar_criterion_evidence_desc, c->evidence));

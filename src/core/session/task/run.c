@@ -1,6 +1,7 @@
 /* Runs of declared tasks: how one begins, by somebody outside or by a turn, how one fails, and
  * the clock of what is due next. Pure. */
 #include "delivery/delivery.h"
+#include "peer/remote.h"
 #include "task/task.h"
 
 #define MILLISECOND 1000
@@ -79,6 +80,8 @@ enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_task *task,
 	run->attempt_id = ar_task_attempt_id(d, run->id);
 	if (ar_str_is(run->worker->kind, AR_WORKER_COMMAND))
 		return ar_task_plan_command(d, task, ret, err);
+	if (ar_str_is(run->worker->kind, AR_WORKER_PEER))
+		return ar_peer_plan(d, task, ret, err);
 	if (!ar_str_is(run->worker->kind, "agent"))
 		return AR_OK;
 	run->turn = ar_decide_mint(d, "turn", &d->counters.turn);

@@ -21,6 +21,7 @@ static const struct ar_field_desc run_fields[] = {
 	OBJECT(ar_run, policy, retry_policy),
 	OBJECT(ar_run, error, failure),
 	STR(ar_run, summary),
+	ITEMS(ar_run, remote, remote_task),
 };
 static const struct ar_field_desc edge_fields[] = {
 	STR(ar_edge, kind),   STR(ar_edge, target),   STR(ar_edge, status),

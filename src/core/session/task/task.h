@@ -116,6 +116,11 @@ AR_MUST_USE enum ar_status ar_task_plan(struct ar_decision *d, const struct ar_t
 					const struct ar_task_start *start, struct ar_task_plan *ret,
 					struct ar_error *err);
 
+/* start_task with that worker, without its reply. */
+AR_MUST_USE enum ar_status ar_task_start_by(struct ar_decision *d, struct ar_str id,
+					    const struct ar_shape_party *worker,
+					    struct ar_cmd_start_task_out *ret, struct ar_error *err);
+
 /* Begins it: the facts, the turn, the clocks. */
 void ar_task_begin(struct ar_decision *d, const struct ar_task *task, const struct ar_task_start *start,
 		   const struct ar_task_plan *plan);

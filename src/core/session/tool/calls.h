@@ -3,6 +3,7 @@
 #define AR_SESSION_TOOL_CALLS_H
 
 #include "decide.h"
+#include "peer/remote.h"
 
 static inline struct ar_invocation *ar_call_at(const struct ar_turn *turn, size_t i)
 {
@@ -11,14 +12,15 @@ static inline struct ar_invocation *ar_call_at(const struct ar_turn *turn, size_
 
 #define AR_SAFE_ATTEMPTS 3 /* of a call that changes nothing, or nothing further */
 
-/* Whether a call whose end was lost may be tried again without asking anybody. */
+/* Whether a call whose end was lost may be tried again without asking anybody. One that hands work on to a
+ * peer looks for that work first, however often. */
 static inline bool ar_call_is_safe(const struct ar_invocation *call)
 {
 	if (ar_str_is(call->category, AR_CATEGORY_CREDENTIAL))
 		return false; /* a person is asked */
 	return (call->is_read_only || call->is_idempotent ||
 		ar_str_is(call->category, AR_CATEGORY_NOT_BEGUN)) &&
-	       call->attempt < AR_SAFE_ATTEMPTS;
+	       (call->attempt < AR_SAFE_ATTEMPTS || ar_str_is(call->name, AR_PEER_TOOL));
 }
 
 /* offer.c: a call as its tool describes it; as it is when there is no such tool. */

@@ -1,6 +1,7 @@
 /* A tool asks in the middle of its work: a person answers, or nobody does in time, and the tool
  * goes on with that. Its question ends with the call at the latest. Pure. */
 #include "action/action.h"
+#include "peer/remote.h"
 #include "tool/calls.h"
 
 #define QUESTIONS_MAX 8 /* open ones of a call */
@@ -55,6 +56,8 @@ enum ar_status ar_decide_tool_asked(struct ar_decision *d, struct ar_error *err)
 	struct ar_invocation *call;
 	struct ar_thread *t;
 	struct ar_turn *turn = ar_session_call(d->session, d->input->tool_asked.call, &call, &t);
+	struct ar_str action;
+	bool is_peers;
 
 	(void)err;
 	if (!turn || call->stage != AR_CALL_RUNNING)
@@ -64,13 +67,17 @@ enum ar_status ar_decide_tool_asked(struct ar_decision *d, struct ar_error *err)
 		answer_nothing(d);
 		return AR_OK;
 	}
-	ar_decide_ask(d, turn,
-		      &(struct ar_ask){ .type = AR_ACTION_STRUCTURED_INPUT,
-					.call = call->id,
-					.step = call->step,
-					.tool = call->name,
-					.prompt = prompt_of(d, asked),
-					.schema = asked->schema,
-					.question = asked->id });
+	is_peers = ar_peer_asks_authorization(d->session, turn, call);
+	action = ar_decide_ask(d, turn,
+			       &(struct ar_ask){ .type = is_peers ? AR_ACTION_PEER_AUTHORIZATION
+								  : AR_ACTION_STRUCTURED_INPUT,
+						 .call = call->id,
+						 .step = call->step,
+						 .tool = call->name,
+						 .prompt = prompt_of(d, asked),
+						 .schema = is_peers ? AR_STR_NONE : asked->schema,
+						 .question = asked->id });
+	if (is_peers)
+		ar_peer_forward(d, turn, call, action);
 	return AR_OK;
 }
