@@ -18,7 +18,9 @@
 #define AR_ACP_CALLS 32 /* of a session that are remembered */
 #define AR_ACP_FILES 16 /* changed by one call that are shown */
 #define AR_ACP_BUFFERS 8 /* of the editor that go with a prompt */
+#ifndef AR_ACP_LINE_MAX /* a fuzz target has a shorter one */
 #define AR_ACP_LINE_MAX ((size_t)8 << 20) /* bytes of a line of the editor */
+#endif
 #define AR_ACP_TEXT_MAX ((size_t)256 << 10) /* bytes of a file or a result that are shown */
 
 /* Codes of JSON-RPC and of the protocol. */
