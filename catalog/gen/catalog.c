@@ -9971,6 +9971,7 @@ const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
 	[AR_ROUTE_TRIGGER] = { "/v1/triggers/{name}", false, AR_ACCESS_PUBLIC },
 	[AR_ROUTE_AGENT_CARD] = { "/.well-known/agent-card.json", true, AR_ACCESS_PUBLIC },
 	[AR_ROUTE_AGENT_CARD_OF] = { "/a2a/{agent}/.well-known/agent-card.json", true, AR_ACCESS_PUBLIC },
+	[AR_ROUTE_A2A] = { "/a2a/{agent}/rpc", false, AR_ACCESS_ANY },
 };
 
 const struct ar_error_desc ar_error_descs[AR_ERR_COUNT] = {

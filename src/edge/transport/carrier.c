@@ -1,6 +1,7 @@
 /* What all carriers do alike: they tell what hangs on them that it may go on, should end, or is
  * gone. Owner: the loop thread. */
 #include "carrier.h"
+#include "a2a/a2a.h"
 #include "admission.h"
 #include "request.h"
 #include "peer/forward.h"
@@ -19,6 +20,8 @@ void ar_carrier_drained(struct ar_carrier *c)
 		ar_sse_drained(c->sse);
 	else if (c->forward)
 		ar_relay_drained(c->forward);
+	else if (c->a2a)
+		ar_a2a_drained(c->a2a);
 }
 
 void ar_carrier_drain(struct ar_carrier *c)
@@ -27,6 +30,8 @@ void ar_carrier_drain(struct ar_carrier *c)
 		ar_sse_drain(c->sse);
 	else if (c->forward)
 		ar_forward_drain(c->forward);
+	else if (c->a2a)
+		ar_a2a_drain(c->a2a);
 }
 
 void ar_carrier_expire(struct ar_carrier *c, const struct ar_error *why)
@@ -60,6 +65,8 @@ void ar_carrier_stop(struct ar_carrier *c)
 		ar_sse_stop(c->sse);
 	if (c->forward)
 		ar_forward_stop(c->forward);
+	if (c->a2a)
+		ar_a2a_stop(c->a2a);
 	if (c->request)
 		ar_settle_drop(c->request);
 	ar_http_admission_release(c->admission);
@@ -73,6 +80,9 @@ bool ar_carrier_fini(struct ar_carrier *c)
 		ar_sse_free(c->sse);
 	if (c->forward)
 		ar_forward_free(c->forward);
+	if (c->a2a)
+		ar_a2a_free(c->a2a);
+	c->a2a = NULL;
 	c->sse = NULL;
 	c->forward = NULL;
 	ar_carrier_drop_admission(c);

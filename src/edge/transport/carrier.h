@@ -17,6 +17,7 @@ struct ar_http_server;
 struct ar_byte_link;
 struct ar_principal;
 struct ar_http_admission;
+struct ar_a2a_exchange;
 
 /* Where a peer came from; one per link. */
 struct ar_source {
@@ -73,6 +74,7 @@ struct ar_carrier {
 	struct ar_http_request *request; /* the one that is read or answered */
 	struct ar_sse *sse;
 	struct ar_forward *forward;
+	struct ar_a2a_exchange *a2a;
 	/* of who was admitted with the request or the stream; NULL: the operator, or someone else's */
 	struct ar_http_admission *admission;
 	/* who asks; NULL: the operator. Set before ar_http_request_start(). */

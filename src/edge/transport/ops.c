@@ -7,6 +7,7 @@
 #include "ws/ws.h"
 #include "server.h"
 #include "trigger.h"
+#include "a2a/a2a.h"
 #include "a2a/card_route.h"
 
 #include <stdio.h>
@@ -108,6 +109,7 @@ static const struct {
 	[AR_ROUTE_AUDIT] = { audit, "there is no path '/v1/audit'" },
 	[AR_ROUTE_AGENT_CARD] = { ar_a2a_card_answer, "this server publishes no agents" },
 	[AR_ROUTE_AGENT_CARD_OF] = { ar_a2a_card_answer, "this server publishes no agents" },
+	[AR_ROUTE_A2A] = { ar_a2a_start, "this server publishes no agents" },
 	[AR_ROUTE_TRIGGER] = { ar_trigger_start, "this server has no triggers" },
 };
 
@@ -134,6 +136,7 @@ static bool is_served(const struct ar_http_request *req)
 		return !is_peer && ops->trigger;
 	case AR_ROUTE_AGENT_CARD:
 	case AR_ROUTE_AGENT_CARD_OF:
+	case AR_ROUTE_A2A:
 		return !is_peer && ops->a2a;
 	default:
 		return true;

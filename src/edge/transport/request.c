@@ -32,7 +32,8 @@ void ar_http_request_init(struct ar_http_request *req, struct ar_carrier *c)
 static void clear_request(struct ar_http_request *req)
 {
 	ar_settle_drop(req);
-	if (!req->carrier->sse && !req->carrier->forward) /* a stream goes on without the request */
+	/* a stream goes on without the request */
+	if (!req->carrier->sse && !req->carrier->forward && !req->carrier->a2a)
 		ar_carrier_drop_admission(req->carrier);
 	ar_buf_fini(&req->input);
 	ar_buf_fini(&req->text);

@@ -1,6 +1,7 @@
 /* What the head of a request has to be before its body is read: where it comes from (Host,
  * Origin, the key of a node), what it asks for (the route, looked up once), and of which type its
  * body is. Owner: the loop thread. */
+#include "a2a/a2a.h"
 #include "credentials.h"
 #include "hash.h"
 #include "request.h"
@@ -104,7 +105,7 @@ static bool check_peer(struct ar_http_request *req)
 	return refuse_early(req, AR_ERR_AUTH_FAILED, "this address is only for nodes of the cluster");
 }
 
-/* A form, or a script without a preflight, cannot send this type. */
+/* A form, or a script without a preflight, cannot send this type. Requests of A2A may have no body. */
 static bool check_content_type(struct ar_http_request *req)
 {
 	struct ar_str type;
@@ -112,6 +113,9 @@ static bool check_content_type(struct ar_http_request *req)
 	if (!ar_str_is(req->head->method, "POST"))
 		return true;
 	ar_str_split(req->head->content_type, ';', &type);
+	if (req->route.name == AR_ROUTE_A2A && (ar_str_absent(req->head->content_type) ||
+						ar_is_word(ar_str_trim(type, " \t"), "application/a2a+json")))
+		return true;
 	if (ar_is_word(ar_str_trim(type, " \t"), "application/json"))
 		return true;
 	return refuse_early(req, AR_ERR_UNSUPPORTED_MEDIA_TYPE,
@@ -125,6 +129,10 @@ void ar_http_route_of(const struct ar_http_head *head, struct ar_str path, bool 
 	static const struct ar_command_table commands = { ar_command_descs, AR_CMD_COUNT };
 
 	ar_http_route_find(&commands, head->method, path, ret);
+	if (ret->code == AR_ERR_NOT_FOUND && ar_a2a_is_path(path)) {
+		*ret = (struct ar_http_route){ .name = AR_ROUTE_A2A, .access = AR_ACCESS_ANY };
+		ret->is_get = ar_str_is(head->method, "GET");
+	}
 	if (is_peer && ret->command && ret->is_get)
 		*ret = (struct ar_http_route){ .access = AR_ACCESS_ANY,
 					       .code = AR_ERR_METHOD_NOT_ALLOWED,

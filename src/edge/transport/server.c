@@ -1,6 +1,7 @@
 /* The server as a whole: options and defaults, the sweep of the deadlines, drain and close. Owner: the loop
  * thread. */
 #include "server.h"
+#include "a2a/a2a.h"
 #include "admission.h"
 #include "json.h"
 #include "loopback.h"
@@ -97,6 +98,7 @@ static void on_sweep(uv_timer_t *timer)
 		s->next_check = uv_now(s->loop) + ADMISSION_CHECK_MS;
 		ar_http_admissions_check(s);
 	}
+	ar_a2a_sweep(s);
 	ar_server_look_at_descriptors(s);
 }
 
@@ -120,12 +122,14 @@ static void on_flush(uv_prepare_t *prepare)
 		ar_tls_flush(s);
 	if (!ar_list_empty(&s->streams))
 		ar_sse_flush(s);
+	if (!ar_list_empty(&s->a2a_due))
+		ar_a2a_flush(s);
 	if (!ar_list_empty(&s->outboxes))
 		ar_outbox_flush(s);
 	if (!ar_list_empty(&s->h2.ready))
 		ar_h2_flush(s);
 	if (ar_list_empty(&s->tls.ready) && ar_list_empty(&s->streams) && ar_list_empty(&s->outboxes) &&
-	    ar_list_empty(&s->h2.ready))
+	    ar_list_empty(&s->h2.ready) && ar_list_empty(&s->a2a_due))
 		uv_idle_stop(&s->awake);
 }
 
@@ -331,6 +335,8 @@ enum ar_status ar_http_server_open(uv_loop_t *loop, const struct ar_http_options
 	ar_list_init(&s->settling);
 	ar_list_init(&s->links);
 	ar_list_init(&s->streams);
+	ar_list_init(&s->a2a);
+	ar_list_init(&s->a2a_due);
 	ar_list_init(&s->outboxes);
 	ar_list_init(&s->tells);
 	ar_list_init(&s->passes);

@@ -68,6 +68,7 @@ struct ar_http_server {
 	struct ar_list admissions; /* those whose credentials are checked again */
 	uint64_t next_check; /* milliseconds */
 	struct ar_list streams; /* those that have something to write */
+	struct ar_list a2a, a2a_due; /* requests of A2A that wait, and those with something to do */
 	struct ar_list outboxes; /* of message wires, the same */
 	struct ar_list tells; /* notes on their way to other nodes (peer/tell.c) */
 	struct ar_list passes; /* commands of sessions on their way to other nodes (peer/pass.c) */

@@ -34,7 +34,7 @@ void ar_h1_held_free(struct ar_h1_held *held)
 /* Nothing waits to be written. */
 static void begin_silence(struct ar_conn *c)
 {
-	if (c->carrier.sse)
+	if (c->carrier.sse || c->carrier.a2a)
 		ar_byte_link_set_deadline(c->link, AR_DEADLINE_HEARTBEAT);
 	else
 		ar_deadline_clear(&c->link->deadline);

@@ -79,7 +79,7 @@ static void begin_silence(struct ar_h2_stream *s)
 {
 	drop_frames(s);
 	drop_text(s);
-	if (s->carrier.sse)
+	if (s->carrier.sse || s->carrier.a2a)
 		set_deadline(s, AR_DEADLINE_HEARTBEAT);
 	else
 		ar_deadline_clear(&s->deadline);
