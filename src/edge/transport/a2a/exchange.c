@@ -97,9 +97,10 @@ static void send_reply(struct ar_a2a_exchange *x, int status)
 
 void ar_a2a_answer(struct ar_a2a_exchange *x, struct ar_str result)
 {
-	struct ar_buf *out = &x->carrier->request->text;
+	struct ar_buf *out = &x->carrier->request->text, room = { 0 };
 	struct ar_jw w = ar_jw(out);
 
+	result = ar_a2a_as_asked(x, result, &room);
 	ar_buf_clear(out);
 	if (x->is_rpc) {
 		ar_jw_open(&w);
@@ -110,6 +111,7 @@ void ar_a2a_answer(struct ar_a2a_exchange *x, struct ar_str result)
 	} else {
 		ar_buf_adds(out, result);
 	}
+	ar_buf_fini(&room);
 	send_reply(x, 200);
 }
 

@@ -8,6 +8,7 @@
 #include "a2a_task.h"
 #include "list.h"
 #include "request.h"
+#include "v03.h"
 
 struct ar_a2a_agent;
 struct ar_a2a_published;
@@ -41,6 +42,8 @@ struct ar_a2a_exchange {
 	struct ar_list due; /* in server->a2a_due while there is something to do */
 
 	enum ar_a2a_op op;
+	enum ar_a2a_version version; /* that the request names; none names 0.3 */
+	struct ar_str old; /* method of 1.0 that a request of 0.3 means; absent: it is one of 1.0 */
 	bool is_rpc; /* JSON-RPC; else HTTP+JSON */
 	bool is_v1_type; /* the client names application/a2a+json */
 	bool has_cursors; /* it asked for the extension */
@@ -83,6 +86,14 @@ void ar_a2a_refuse_with(struct ar_a2a_exchange *x, enum ar_a2a_code code, const 
 
 /* The refusal of a command, in the words of A2A. */
 void ar_a2a_refuse_inner(struct ar_a2a_exchange *x, struct ar_json json);
+
+/* ---- dialect.c ---- */
+
+/* A method of 0.3 becomes that of 1.0, and its params: they are read by the server's parser again. */
+bool ar_a2a_read_old(struct ar_a2a_exchange *x, struct ar_str *method, struct ar_json *params);
+
+/* A result or an event of 1.0 in the version of the request; where that is 0.3, written into `room`. */
+struct ar_str ar_a2a_as_asked(struct ar_a2a_exchange *x, struct ar_str json, struct ar_buf *room);
 
 /* ---- follow.c ---- */
 

@@ -32,7 +32,7 @@ static struct ar_str cursor_of(const struct ar_a2a_exchange *x, char room[static
 /* One event of the stream. */
 static void write_event(struct ar_a2a_exchange *x, struct ar_str json)
 {
-	struct ar_buf out = { 0 };
+	struct ar_buf out = { 0 }, old = { 0 };
 	char room[24];
 
 	if (x->has_cursors)
@@ -40,7 +40,8 @@ static void write_event(struct ar_a2a_exchange *x, struct ar_str json)
 	ar_buf_addz(&out, "data: ");
 	if (x->is_rpc)
 		ar_buf_addf(&out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":", AR_STR_ARG(x->id));
-	ar_buf_adds(&out, json);
+	ar_buf_adds(&out, ar_a2a_as_asked(x, json, &old));
+	ar_buf_fini(&old);
 	ar_buf_addz(&out, x->is_rpc ? "}\n\n" : "\n\n");
 	if (!x->carrier->v->stream_bytes(x->carrier, ar_buf_str(&out)))
 		x->is_busy = true;

@@ -64,7 +64,7 @@ static void answer_card(struct ar_a2a_exchange *x)
 
 	p->card(p->arg,
 		&(struct ar_a2a_card_ask){ .agent = x->agent,
-					   .is_pure = true,
+					   .is_pure = ar_str_absent(x->old),
 					   .tenant = who ? who->tenant : AR_STR(AR_TENANT_LOCAL) },
 		&x->arena, &card);
 	ar_a2a_answer(x, card.body);
@@ -165,6 +165,11 @@ static bool read_rpc(struct ar_a2a_exchange *x, struct ar_str body, struct ar_a2
 	    ar_str_absent(x->id))
 		return ar_a2a_fail(f, AR_A2A_INVALID_REQUEST, NULL,
 				   "a request has jsonrpc 2.0, an id and a method");
+	params = ar_json_get(doc, "params");
+	if (ar_json_type(params) != AR_JSON_NONE && ar_json_type(params) != AR_JSON_OBJECT)
+		return ar_a2a_fail(f, AR_A2A_INVALID_PARAMS, "params", "params has to be an object");
+	if (!ar_a2a_read_old(x, &method, &params))
+		return ar_a2a_fail(f, AR_A2A_INVALID_PARAMS, "params", "params cannot be read");
 	for (size_t i = 0; i < AR_ARRAY_LEN(methods); i++) {
 		if (ar_str_is(method, methods[i].method))
 			x->op = methods[i].op;
@@ -172,9 +177,6 @@ static bool read_rpc(struct ar_a2a_exchange *x, struct ar_str body, struct ar_a2
 	if (!x->op)
 		return ar_a2a_fail(f, AR_A2A_METHOD_NOT_FOUND, NULL, "there is no method '%.*s'",
 				   AR_STR_ARG(ar_str_utf8_prefix(method, 80)));
-	params = ar_json_get(doc, "params");
-	if (ar_json_type(params) != AR_JSON_NONE && ar_json_type(params) != AR_JSON_OBJECT)
-		return ar_a2a_fail(f, AR_A2A_INVALID_PARAMS, "params", "params has to be an object");
 	return read_params(x, params, f);
 }
 
@@ -310,7 +312,10 @@ static bool read_rest(struct ar_a2a_exchange *x, struct ar_str path, const struc
 
 /* ---- the beginning ---- */
 
-static bool check_version(const struct ar_http_request *req, struct ar_a2a_failure *f)
+/* 0.3 is served over JSON-RPC alone, as the card says. A method of 1.0 without a version is taken as it is:
+ * no method of 0.3 has its name. */
+static bool check_version(struct ar_a2a_exchange *x, const struct ar_http_request *req,
+			  struct ar_a2a_failure *f)
 {
 	struct ar_str version = req->head->a2a_version, query = req->target.query, pair;
 
@@ -319,9 +324,10 @@ static bool check_version(const struct ar_http_request *req, struct ar_a2a_failu
 		if (ar_str_starts(pair, AR_STR("A2A-Version=")))
 			version = ar_str_sub(pair, 12, pair.len);
 	}
-	if (ar_str_empty(version) || ar_str_is(version, "1.0"))
+	x->version = ar_a2a_version_of(version);
+	if (x->version == AR_A2A_1_0 || ar_str_empty(version) || (x->version && x->is_rpc))
 		return true;
-	return ar_a2a_fail(f, AR_A2A_VERSION, NULL, "version '%.*s' of A2A is not served; 1.0 is",
+	return ar_a2a_fail(f, AR_A2A_VERSION, NULL, "version '%.*s' of A2A is not served here; 1.0 is",
 			   AR_STR_ARG(ar_str_utf8_prefix(version, 32)));
 }
 
@@ -386,7 +392,7 @@ void ar_a2a_start(struct ar_http_request *req)
 	}
 	x = open_exchange(req, agent);
 	x->is_rpc = ar_str_is(path, "rpc") && !req->route.is_get;
-	is_good = check_version(req, &f) &&
+	is_good = check_version(x, req, &f) &&
 		  (x->is_rpc ? read_rpc(x, req->content, &f) : read_rest(x, path, req, &f));
 	if (!is_good) {
 		ar_a2a_refuse(x, &f);
