@@ -10,7 +10,7 @@
 #define AR_A2A_ACTIONS 16 /* open questions at once */
 
 /* The extension of ours: where a reader of the stream is, so that it can go on after a cut. */
-#define AR_A2A_CURSOR_EXTENSION "https://agentruntime.dev/a2a/cursor/v1"
+#define AR_A2A_CURSOR_EXTENSION "urn:agentruntime:a2a:cursor:v1"
 
 enum ar_a2a_state {
 	AR_A2A_SUBMITTED,

@@ -10,7 +10,7 @@ import { all, answerOf, BINDINGS, client, dataPart, message, raw, start, taskOf 
 
 const server = fileURLToPath(new URL('../tool/modern_server.mjs', import.meta.url));
 const forms = { permission_rules: [{ name: 'forms', effect: 'allow', tool: 'm_ask' }], mcp_servers: [{ name: 'm', command: process.execPath, args: [server, 'stdio'], call_timeout_ms: 60000 }] };
-const CURSOR = 'https://agentruntime.dev/a2a/cursor/v1';
+const CURSOR = 'urn:agentruntime:a2a:cursor:v1';
 const now = { configuration: { acceptedOutputModes: [], returnImmediately: true } };
 
 async function withForms() {

@@ -256,8 +256,7 @@ struct ar_tool_call {
 	/* What the model asked for once: the same when a lost call is tried again, which has a tool_call_id
 	 * of its own */
 	struct ar_str operation_id;
-	struct ar_str account; /* may be absent */
-	struct ar_str tenant; /* whose session it is */
+	struct ar_str account, tenant; /* whose session it is; the account may be absent */
 	struct ar_str workspace; /* folder that local tools work in, absolute; absent: none */
 	struct ar_str worker; /* wk_..., that has the workspace; absent: this machine */
 	enum ar_sandbox_profile profile; /* that it was allowed to run in; 0: none was settled */

@@ -1,6 +1,7 @@
 /* See host_a2a.h. */
 #include "a2a/host_a2a.h"
 
+#include "a2a_task.h"
 #include "card.h"
 #include "clock.h"
 #include "hash.h"
@@ -17,6 +18,13 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#define CURSOR_TEXT "A cursor in every event of a stream; Last-Event-ID continues after it."
+
+static const struct ar_a2a_extension extensions[] = {
+	{ { AR_A2A_CURSOR_EXTENSION, sizeof(AR_A2A_CURSOR_EXTENSION) - 1 },
+	  { CURSOR_TEXT, sizeof(CURSOR_TEXT) - 1 } },
+};
 
 #define NAME_MAX_LEN 48 /* it is in addresses, and in the source of turns */
 #define TEXT_MAX 1024 /* of a description */
@@ -319,6 +327,8 @@ static enum ar_status fill(struct host_a2a *h, const struct ar_config *c, const 
 		p->security.oidc =
 			ar_arena_fmt(&h->arena, "%s/.well-known/openid-configuration", c->auth.jwt_issuer);
 	p->streams = p->speaks_v03 = true;
+	p->extensions = extensions;
+	p->extension_count = AR_ARRAY_LEN(extensions);
 	p->card = give_card;
 	p->arg = h;
 	h->modified = date_of((time_t)(ar_clock_system()->wall(ar_clock_system()) / 1000000), &h->arena);

@@ -1,5 +1,5 @@
-/* Requests of A2A 0.3: what they ask is translated to 1.0 before it is read, what they get when it is written.
- * Owner: the loop thread. */
+/* Requests of A2A 0.3: what they ask is translated to 1.0 before it is read, what they get when it is
+ * written. Owner: the loop thread. */
 #include "a2a/exchange.h"
 #include "server.h"
 
