@@ -22,7 +22,7 @@ async function factsOf(workerId) {
 
 before(async () => {
 	dir = realpathSync(newFolder());
-	w = await world({ config: { 'workspaces.dir': dir } });
+	w = await world({ config: { 'workspaces.dir': dir, 'limits.token_rate': 0 } });
 	({ token: acme } = await ok(w.rt, 'create_token', { tenant: 'acme', name: 'acme', scopes: ['admin'] }));
 });
 
