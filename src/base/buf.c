@@ -1,4 +1,4 @@
-/* The growing buffer. Capacity doubles up to the cap; a write that does not fit is dropped whole and so is
+/* The growing buffer. Capacity grows up to the cap; a write that does not fit is dropped whole and so is
  * every later one, so what is there is always a prefix of what was written. A buffer has one owner. */
 #include "buf.h"
 #include "mem.h"
@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define FIRST_ROOM ((size_t)64)
+#define SMALL_ROOM \
+	((size_t)1024) /* below it, room grows fourfold: most texts of facts pass through these sizes */
 
 /* Room without a cap is a size we chose: exhaustion ends the process. With a cap a peer chose it: the
  * buffer fails. */
@@ -19,7 +21,7 @@ static bool grow(struct ar_buf *b, size_t need)
 	char *p;
 
 	while (room < need)
-		room = room > SIZE_MAX / 2 ? need : room * 2;
+		room = room > SIZE_MAX / 4 ? need : room * (room < SMALL_ROOM ? 4 : 2);
 	if (b->cap && room > b->cap)
 		room = b->cap;
 	p = b->cap ? realloc(b->p, room) : ar_grow(b->p, room, 1);
