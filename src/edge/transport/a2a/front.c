@@ -188,7 +188,7 @@ static void add_decoded(struct ar_buf *out, struct ar_str s)
 	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
 
 	for (size_t i = 0; i < s.len; i++) {
-		const char *high = i + 2 < s.len + 0 && s.p[i] == '%' ? strchr(digits, s.p[i + 1]) : NULL;
+		const char *high = i + 2 < s.len && s.p[i] == '%' ? strchr(digits, s.p[i + 1]) : NULL;
 		const char *low = high ? strchr(digits, s.p[i + 2]) : NULL;
 
 		if (s.p[i] == '%' && high && low && *high && *low) {
