@@ -46,6 +46,16 @@ for (const binding of BINDINGS) {
 		await rt.stop();
 	});
 
+	test(`A2-03 ${binding}: two messages with one id are two messages, if they say different things`, async () => {
+		const { rt } = await start();
+		const c = await client(rt, binding);
+		const send = async (text) => taskOf(await c.sendMessage(message(text, { message: { messageId: 'used-twice' } })));
+		const [one, two, again] = [await send('one'), await send('two'), await send('one')];
+		assert.notEqual(one.id, two.id);
+		assert.equal(again.id, one.id, 'the same message again is the same task');
+		await rt.stop();
+	});
+
 	test(`${binding}: a task is cancelled, once; an ended one cannot be, and takes no message`, async () => {
 		const { rt } = await start();
 		const c = await client(rt, binding);
@@ -102,5 +112,15 @@ test('errors carry what a program reads: ErrorInfo for those of A2A, BadRequest 
 test('with no published agent there is no path', async () => {
 	const rt = await startAgentd({ model: await startModel() });
 	assert.equal((await request(rt, { path: '/a2a/builder/rpc', body: '{}' })).status, 404);
+	await rt.stop();
+});
+
+test('JSON-RPC is served at the address of the card, and with a slash behind it', async () => {
+	const { rt } = await start();
+	const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'no-such-task' } });
+	for (const path of ['/a2a/builder/rpc', '/a2a/builder/rpc/']) {
+		const { text } = await request(rt, { path, body, headers: { 'a2a-version': '1.0' } });
+		assert.equal(JSON.parse(text).error.code, -32001, path);
+	}
 	await rt.stop();
 });

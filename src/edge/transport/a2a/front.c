@@ -341,14 +341,19 @@ static struct ar_str channel_of(struct ar_a2a_exchange *x)
 	return ar_arena_fmt(&x->arena, "a2a.%.*s", AR_STR_ARG(digits));
 }
 
+/* The same message again is the same task. Clients that give two messages one id mean two messages. */
 static struct ar_str key_of(struct ar_a2a_exchange *x)
 {
-	struct ar_str parts[] = { x->channel, AR_STR("\n"), x->send.message_id };
+	struct ar_str parts[] = { x->channel,	   AR_STR("\n"), x->send.message_id,
+				  AR_STR("\n"),	   x->send.task, AR_STR("\n"),
+				  x->send.context, AR_STR("\n"), x->send.input };
 
 	if (ar_str_absent(x->send.message_id))
 		return AR_STR_NONE;
 	return ar_arena_fmt(&x->arena, "a2a:%.*s",
-			    AR_STR_ARG(ar_hash_digits(&x->arena, ar_arena_join(&x->arena, parts, 3), 40)));
+			    AR_STR_ARG(ar_hash_digits(&x->arena,
+						      ar_arena_join(&x->arena, parts, AR_ARRAY_LEN(parts)),
+						      40)));
 }
 
 static struct ar_a2a_exchange *open_exchange(struct ar_http_request *req, const struct ar_a2a_agent *agent)
@@ -384,6 +389,8 @@ void ar_a2a_start(struct ar_http_request *req)
 	bool is_good;
 
 	path = ar_str_split(path, '/', &name);
+	if (ar_str_ends(path, AR_STR("/")))
+		path.len--; /* some clients resolve an empty path against the address on the card */
 	agent = ar_a2a_agent_find(p, name);
 	if (!agent || !ar_a2a_agent_is_for(agent, who ? who->tenant : AR_STR(AR_TENANT_LOCAL))) {
 		ar_http_request_refuse(req, AR_ERR_NOT_FOUND, "this server publishes no agent of that name",
