@@ -13,7 +13,7 @@ const oneNode = { skip: Boolean(process.env.AR_TEST_POSTGRES) && 'the setting is
 /** A server with this default, and a token for each of two tenants. */
 async function server(form, more = {}) {
 	const dir = realpathSync(newFolder());
-	const w = await world({ config: { 'permission.mode': 'bypass', 'workspaces.dir': dir, 'workspaces.default': form, ...more } });
+	const w = await world({ config: { 'permission.mode': 'bypass', 'limits.token_rate': 0, 'workspaces.dir': dir, 'workspaces.default': form, ...more } });
 	const tokens = {};
 	for (const tenant of ['acme', 'zeta']) tokens[tenant] = (await ok(w.rt, 'create_token', { tenant, name: tenant, scopes: ['read', 'submit'] })).token;
 	return { ...w, dir, tokens };
