@@ -24,7 +24,7 @@ static struct ar_str channel_of(struct ar_decision *d, struct ar_str peer)
 /* ---- facts ---- */
 
 /* A report, and what it is about. */
-struct told {
+struct peer_report {
 	const struct ar_cmd_report_peer_task_in *in;
 	const struct ar_task *task;
 	struct ar_ids ids;
@@ -32,8 +32,8 @@ struct told {
 	struct ar_shape_remote_task now;
 };
 
-static void say_delegated(struct ar_decision *d, const struct ar_ids *ids, struct ar_str target,
-			  const char *reason)
+static void emit_delegated(struct ar_decision *d, const struct ar_ids *ids, struct ar_str target,
+			   const char *reason)
 {
 	const struct ar_shape_relationship edge = { .kind = AR_STR(AR_PEER_EDGE), .target_id = target };
 
@@ -54,8 +54,8 @@ static struct ar_ids channel_ids(const struct ar_ids *of, struct ar_str channel)
 }
 
 /* Both identities in one fact, and the edge of the graph. */
-static void say_linked(struct ar_decision *d, const struct ar_task *task, const struct ar_ids *about,
-		       const struct ar_shape_remote_task *r)
+static void emit_linked(struct ar_decision *d, const struct ar_task *task, const struct ar_ids *about,
+			const struct ar_shape_remote_task *r)
 {
 	const struct ar_edge edge = { .kind = AR_STR(AR_PEER_EDGE),
 				      .target = r->remote_task_id,
@@ -80,8 +80,8 @@ static void say_linked(struct ar_decision *d, const struct ar_task *task, const 
 			       .native_status = r->native_status });
 }
 
-static void say_updated(struct ar_decision *d, const struct ar_ids *about,
-			const struct ar_shape_remote_task *r)
+static void emit_updated(struct ar_decision *d, const struct ar_ids *about,
+			 const struct ar_shape_remote_task *r)
 {
 	struct ar_ids ids = channel_ids(about, r->channel_id);
 
@@ -99,8 +99,8 @@ static int phase_of(const struct ar_shape_remote_task *r)
 									  : AR_TASK_PROGRESS_PHASE_WORKING;
 }
 
-static void say_progress(struct ar_decision *d, const struct ar_ids *ids,
-			 const struct ar_shape_remote_task *r)
+static void emit_progress(struct ar_decision *d, const struct ar_ids *ids,
+			  const struct ar_shape_remote_task *r)
 {
 	ar_decide_emit(d, AR_EV_TASK_PROGRESS, ids,
 		       &(struct ar_ev_task_progress){
@@ -108,7 +108,7 @@ static void say_progress(struct ar_decision *d, const struct ar_ids *ids,
 }
 
 /* The declared task waits as the peer does; of a turn's own task the question says it. */
-static void say_status(struct ar_decision *d, const struct told *t)
+static void emit_status(struct ar_decision *d, const struct peer_report *t)
 {
 	bool is_input = t->now.status == AR_TASK_STATUS_WAITING_INPUT;
 	bool waits =
@@ -132,7 +132,7 @@ static void say_status(struct ar_decision *d, const struct told *t)
 
 /* ---- the channel of the peer ---- */
 
-static void say_connected(struct ar_decision *d, const struct told *t)
+static void emit_connected(struct ar_decision *d, const struct peer_report *t)
 {
 	const struct ar_channel *c = ar_session_channel(d->session, t->now.channel_id);
 	const struct ar_ids ids = { .at = { [AR_SCOPE_CHANNEL] = t->now.channel_id } };
@@ -154,7 +154,7 @@ static void say_connected(struct ar_decision *d, const struct told *t)
 			       .agent_card_ref = t->now.agent_card_ref });
 }
 
-static void say_disconnected(struct ar_decision *d, const struct told *t)
+static void emit_disconnected(struct ar_decision *d, const struct peer_report *t)
 {
 	const struct ar_channel *c = ar_session_channel(d->session, t->now.channel_id);
 	const struct ar_ids ids = { .at = { [AR_SCOPE_CHANNEL] = t->now.channel_id } };
@@ -168,7 +168,7 @@ static void say_disconnected(struct ar_decision *d, const struct told *t)
 }
 
 /* What a peer says is a message of its channel, never the output of a task. */
-static void say_message(struct ar_decision *d, const struct told *t)
+static void emit_message(struct ar_decision *d, const struct peer_report *t)
 {
 	struct ar_ids ids = channel_ids(&t->ids, t->now.channel_id);
 
@@ -183,7 +183,7 @@ static void say_message(struct ar_decision *d, const struct told *t)
 
 /* ---- what a report means ---- */
 
-static void begin(struct ar_decision *d, struct told *t)
+static void begin(struct ar_decision *d, struct peer_report *t)
 {
 	const struct ar_cmd_report_peer_task_in *in = t->in;
 
@@ -205,7 +205,7 @@ static void begin(struct ar_decision *d, struct told *t)
 		t->now.agent_card_ref = ar_decide_content(d, in->agent_card);
 }
 
-static void update(struct told *t)
+static void update(struct peer_report *t)
 {
 	struct ar_peer_meaning m = ar_peer_meaning(t->in->native_status);
 
@@ -226,7 +226,7 @@ static void update(struct told *t)
 	t->now.recovery_state = m.recovery;
 }
 
-static void unreachable(const struct ar_decision *d, struct told *t)
+static void unreachable(const struct ar_decision *d, struct peer_report *t)
 {
 	t->now.status = AR_TASK_STATUS_STALE;
 	t->now.recovery_state = AR_REMOTE_TASK_RECOVERY_STATE_UNAVAILABLE;
@@ -234,7 +234,7 @@ static void unreachable(const struct ar_decision *d, struct told *t)
 	t->now.reason = t->in->reason;
 }
 
-static void missing(struct told *t)
+static void missing(struct peer_report *t)
 {
 	t->now.status = AR_TASK_STATUS_LOST;
 	t->now.recovery_state = AR_REMOTE_TASK_RECOVERY_STATE_MISSING;
@@ -247,31 +247,31 @@ static bool may_progress(const struct ar_task *task)
 	return !ar_task_is_over(task) && task->status != AR_TASK_DRAFT && task->status != AR_TASK_LOST;
 }
 
-static void record(struct ar_decision *d, const struct told *t)
+static void record(struct ar_decision *d, const struct peer_report *t)
 {
 	bool is_linked = !ar_str_absent(t->now.remote_task_id) && !ar_str_absent(t->now.native_status);
 	bool is_new = is_linked && (!t->known || ar_str_absent(t->known->remote_task_id));
 	bool is_moved = t->known && !ar_str_eq(t->known->native_status, t->now.native_status);
 
 	if (!t->known)
-		say_delegated(d, &t->ids, t->now.message_id, "the work is handed on to a peer");
+		emit_delegated(d, &t->ids, t->now.message_id, "the work is handed on to a peer");
 	if (t->now.unreachable_since)
-		say_disconnected(d, t);
+		emit_disconnected(d, t);
 	else
-		say_connected(d, t);
-	say_message(d, t);
+		emit_connected(d, t);
+	emit_message(d, t);
 	if (t->known && ar_struct_equal(&ar_shape_remote_task_desc, t->known, &t->now))
 		return;
 	if (is_new)
-		say_linked(d, t->task, &t->ids, &t->now);
-	say_progress(d, &t->ids, &t->now);
+		emit_linked(d, t->task, &t->ids, &t->now);
+	emit_progress(d, &t->ids, &t->now);
 	if (is_linked && (is_new || is_moved || t->now.status != (t->known ? t->known->status : 0)))
-		say_updated(d, &t->ids, &t->now);
-	say_status(d, t);
+		emit_updated(d, &t->ids, &t->now);
+	emit_status(d, t);
 }
 
 /* What is known of the operation: the host goes on from there. */
-static void reply(struct ar_decision *d, const struct told *t)
+static void reply(struct ar_decision *d, const struct peer_report *t)
 {
 	ar_decide_reply(d, AR_CMD_REPORT_PEER_TASK,
 			&(struct ar_cmd_report_peer_task_out){ .is_sent = t->known != NULL,
@@ -282,7 +282,7 @@ static void reply(struct ar_decision *d, const struct told *t)
 
 enum ar_status ar_decide_report_peer_task(struct ar_decision *d, struct ar_error *err)
 {
-	struct told t = { .in = d->input->command.args };
+	struct peer_report t = { .in = d->input->command.args };
 	struct ar_invocation *call;
 	struct ar_thread *thread;
 	struct ar_turn *turn;
@@ -390,9 +390,9 @@ enum ar_status ar_decide_link_peer_task(struct ar_decision *d, struct ar_error *
 		.operation_id = in->remote_task_id,
 	};
 	ids = ar_task_ids(task, ar_task_run(task));
-	say_delegated(d, &ids, r.remote_task_id, "a task of a peer works on it");
-	say_linked(d, task, &ids, &r);
-	say_progress(d, &ids, &r);
+	emit_delegated(d, &ids, r.remote_task_id, "a task of a peer works on it");
+	emit_linked(d, task, &ids, &r);
+	emit_progress(d, &ids, &r);
 	return AR_OK;
 }
 

@@ -45,7 +45,7 @@ static void request_call(struct ar_decision *d, struct ar_turn *turn, const stru
 
 /* ---- its end ---- */
 
-static void say_produced(struct ar_decision *d, const struct ar_task *task, struct ar_texts artifacts)
+static void emit_produced(struct ar_decision *d, const struct ar_task *task, struct ar_texts artifacts)
 {
 	for (size_t i = 0; i < artifacts.count; i++) {
 		const struct ar_edge edge = { .kind = AR_STR("produced_artifact"),
@@ -65,7 +65,7 @@ static void settle(struct ar_decision *d, const struct ar_task *task, struct ar_
 
 	if (!known || artifacts.count == 0)
 		return;
-	say_produced(d, task, artifacts);
+	emit_produced(d, task, artifacts);
 	r = *known;
 	r.remote_artifact_refs = artifacts;
 	r.status = AR_TASK_STATUS_COMPLETED;
