@@ -12,6 +12,9 @@ AR_MUST_USE bool ar_fd_write_all(int fd, struct ar_str bytes);
 /* A descriptor (O_PATH, O_CLOEXEC) of the folder, with no link anywhere on the path; -1: errno says why. */
 int ar_fd_open_folder(const char *path);
 
+/* Whether it is a file of this user that nobody else can read or change: what a secret is read from. */
+bool ar_fd_is_private_file(int fd);
+
 /* Closes *fd unless it is -1, which it is afterwards. */
 void ar_fd_close(int *fd);
 

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,12 +86,11 @@ static enum ar_status read_key(const char *path, struct ar_es256 **ret, struct a
 	struct ar_error why = { 0 };
 	char room[KEY_MAX];
 	enum ar_status rc;
-	struct stat st;
 	ssize_t len;
 
 	if (fd < 0)
 		return ar_fail(err, AR_E_INVALID, "'%.200s' cannot be opened: %s", path, strerror(errno));
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
+	if (!ar_fd_is_private_file(fd))
 		return ar_fail(
 			err, AR_E_INVALID,
 			"'%.200s' can be read or changed by others; it must be a file of this user, mode "

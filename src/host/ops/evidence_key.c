@@ -27,9 +27,8 @@ static enum ar_status read_seed(int fd, const char *data_dir, uint8_t seed[AR_SI
 				struct ar_error *err)
 {
 	uint8_t room[AR_SIGN_SEED + 1];
-	struct stat st;
 
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
+	if (!ar_fd_is_private_file(fd))
 		return ar_fail(err, AR_E_INVALID,
 			       "'%.200s/evidence.key' can be read or changed by others; it must belong to "
 			       "this user, mode 0600",
