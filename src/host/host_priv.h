@@ -1,5 +1,5 @@
 /* Inside the host: what the runtime consists of. Files: host.c (opened and taken down in order), node.c
- * (its part in a cluster), stopping.c (how it ends). */
+ * (its part in a cluster), policy.c (what settings allow sessions), stopping.c (how it ends). */
 #ifndef AR_HOST_HOST_PRIV_H
 #define AR_HOST_HOST_PRIV_H
 
@@ -107,6 +107,9 @@ struct ar_host {
 
 /* host.c */
 void ar_host_wake(void *runtime); /* any thread: the store or the member has something */
+
+/* policy.c: when the store, the models and the hooks are open */
+void ar_host_read_policy(struct ar_host *r, const struct ar_config *c);
 
 /* node.c */
 AR_MUST_USE enum ar_status ar_node_join(struct ar_host *r, struct ar_error *err); /* when the store is open */
