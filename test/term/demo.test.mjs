@@ -49,6 +49,9 @@ test("it reads, tests, edits, asks and takes back; then its daemon and its folde
 	assert.ok(!existsSync(join(folder, "project/build")));
 	assert.notEqual(price(), before);
 	await t.until(/ s; 5 tools$/m, { all: true }); // the turn is over
+	t.type("/diff");
+	t.key("Enter");
+	await t.until(/^\+\+\+ b\/price\.sh$[^]*^-echo "\$sum"\n\+echo/m, { all: true });
 	t.type("/undo");
 	t.key("Enter");
 	await t.until(/the files are as before the last turn/, { all: true });

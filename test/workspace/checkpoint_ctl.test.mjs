@@ -91,3 +91,19 @@ test("diff compares a turn, two turns, or a turn with the files as they are", as
 	assert.deepEqual(sent("diff_checkpoints"), [
 		{ sessionId: SESSION, from: turn(1), to: turn(1) }, { sessionId: SESSION, from: turn(1), to: turn(2) }, { sessionId: SESSION, from: turn(1) }]);
 });
+
+test("diff alone is the last turn that changed files; one that goes on is compared with the files as they are", async () => {
+	const of = (n, phase) => ({ ...record(n, phase), turnId: turn(n) });
+	const answer = { from: "t1", changes: [], diff: "--- a/x\n+++ b/x\n-old\n+new\nno newline", cut: false };
+	let list = [of(3, "start"), of(2, "end"), of(2, "start")];
+	await serve([], { "/v1/diff_checkpoints": { json: answer }, "/v1/list_checkpoints": () => ({ json: { checkpoints: list, asOfSequence: 9 } }) });
+	const runs = await place.ctl("diff", "--session", SESSION);
+	assert.deepEqual([runs.code, runs.out], [0, `${answer.diff}\n`]);
+	list = [{ ...record(4, "restore") }, ...list.slice(1)]; // that before a restore is of no turn
+	await place.ctl("diff", "--session", SESSION);
+	assert.deepEqual(sent("diff_checkpoints"), [{ sessionId: SESSION, from: turn(3) }, { sessionId: SESSION, from: turn(2), to: turn(2) }]);
+	list = [];
+	const none = await place.ctl("diff", "--session", SESSION);
+	assert.equal(none.code, 1);
+	assert.match(none.err, /no turn of the session \w+ changed files/);
+});

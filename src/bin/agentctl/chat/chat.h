@@ -190,6 +190,7 @@ void ar_chat_compact(struct ar_chat *t, struct ar_str word);
 void ar_chat_fork(struct ar_chat *t, struct ar_str word);
 void ar_chat_rollback(struct ar_chat *t, struct ar_str word);
 void ar_chat_undo(struct ar_chat *t, struct ar_str word); /* the files of the last turn */
+void ar_chat_diff(struct ar_chat *t, struct ar_str word); /* what it changed in them */
 void ar_chat_steer(struct ar_chat *t, struct ar_str text);
 
 /* Gives the text to the running turn; takes a turn out of the queue. False: it was refused, which has

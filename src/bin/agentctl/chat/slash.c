@@ -118,6 +118,7 @@ static const struct {
 	{ "fork", "", "continue in a branch; the thread is not changed", true, ar_chat_fork },
 	{ "rollback", "", "roll the last turn back", true, ar_chat_rollback },
 	{ "undo", "", "restore the files that the last turn changed", true, ar_chat_undo },
+	{ "diff", "", "what the last turn changed in the files", true, ar_chat_diff },
 	{ "output", "", "all of the last command's output", false, output },
 	{ "keys", " [vi|emacs]", "what the keys do; or other keys", false, keys },
 	{ "new", "", "begin a new session", false, new_session },

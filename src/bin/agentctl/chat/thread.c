@@ -153,16 +153,27 @@ bool ar_chat_unqueue(struct ar_chat *t, struct ar_str turn)
 	return is_removed;
 }
 
-void ar_chat_undo(struct ar_chat *t, struct ar_str word AR_UNUSED)
+/* Of the last turn, as the command of that name does it. */
+static bool run_on_last(struct ar_chat *t, const struct ar_ctl_command *command)
 {
 	char *words[] = { NULL };
 	struct ar_ctl_args args = { .words = words, .count = 1 };
 
 	if (!t->last.len) {
 		ar_chat_printf(t, "there was no turn yet");
-		return;
+		return false;
 	}
 	words[0] = (char *)ar_ctl_strdup(t->ctl, ar_buf_str(&t->last));
-	if (ar_cmd_undo.run(t->ctl, &args) == AR_EXIT_OK)
+	return command->run(t->ctl, &args) == AR_EXIT_OK;
+}
+
+void ar_chat_undo(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	if (run_on_last(t, &ar_cmd_undo))
 		ar_chat_printf(t, "the files are as before the last turn");
+}
+
+void ar_chat_diff(struct ar_chat *t, struct ar_str word AR_UNUSED)
+{
+	(void)run_on_last(t, &ar_cmd_diff);
 }
