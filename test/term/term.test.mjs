@@ -1,6 +1,7 @@
 // agentctl chat as it is drawn, in tmux, with a real agentd and a scripted model: what a person sees at each point, and the terminal afterwards.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { chownSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
@@ -56,6 +57,7 @@ const leave = async (t) => {
 };
 const count = (text, what) => text.split(what).length - 1;
 const modeOf = (t) => execFileSync("stty", ["-a", "-F", t.tmux("display-message", "-p", "#{pane_tty}").trim()], { encoding: "utf8" });
+const titleOf = (t) => t.tmux("display-message", "-p", "#{pane_title}").trim();
 const pidOf = (t) => Number(execFileSync("pgrep", ["-o", "-x", "-t", t.tmux("display-message", "-p", "#{pane_tty}").trim().replace("/dev/", ""), "agentctl"], { encoding: "utf8" }));
 
 test("a turn: the text, the answer as Markdown, what it used, the status below; the terminal is as before", async () => {
@@ -179,23 +181,57 @@ test("hostile output: no sequence passes but those of the renderer", async () =>
 	await t.until(READY);
 	await ok(free.rt, "submit_turn", { sessionId, text: "[[say a\u001b]0;owned\u0007b\u009b31m\u001b[2J\u001b[?1049h\u202ec\u000e\u0013d]]" });
 	await t.until(/^a\\u\{1B\}\]0;owned\\u\{7\}b\\u\{9B\}31m\\u\{1B\}\[2J\\u\{1B\}\[\?1049h\\u\{202E\}c\\u\{E\}\\u\{13\}d$/m, { all: true });
+	const any = Uint8Array.from({ length: 4000 }, (_, i) => createHash("sha256").update(`byte ${i}`).digest()[0]); // what is no UTF-8 becomes U+FFFD
+	const { turnId } = await ok(free.rt, "submit_turn", { sessionId, text: `[[say ${new TextDecoder().decode(any).replaceAll("]", "")}]]` });
+	await waitFor(async () => (await ok(free.rt, "get_session", { sessionId })).threads[0].turns.find((turn) => turn.turnId === turnId)?.status === "completed", "the end of random bytes");
+	await say(t, "[[say after all]]");
 	await leave(t);
 	const bytes = readFileSync(raw, "latin1");
 	const ours = bytes.slice(bytes.indexOf("\x1b[?2004h"), bytes.lastIndexOf("\x1b[?2004l"));
 	const kinds = new Set([...ours.matchAll(/\x1b(\[[?\d;]*[A-Za-z]|\][^\x07]*\x07|.)/g)].map((m) => m[1].replace(/^\[\d*(?=[ACJ]$)/, "[").replace(/^\[\d+m$/, "[m")));
-	for (const kind of ["[?2026h", "[?2026l", "[A", "[C", "[J", "[m", "[?2004h", "[?2004l", "[?1004h", "[?1004l", "[?25h", "]0;agentctl: project\x07", "[H", "[3J", "[6n"]) kinds.delete(kind);
+	for (const kind of ["[?2026h", "[?2026l", "[A", "[C", "[J", "[m", "[?2004h", "[?2004l", "[?1004h", "[?1004l", "[?25h", "[22;2t", "[23;2t", "]0;agentctl: project\x07", "]0;working: project\x07", "[H", "[3J", "[6n"]) kinds.delete(kind);
 	assert.deepEqual([...kinds], []);
+});
+
+test("the title says what it does, and who looks elsewhere gets a bell or a message; then the title is as before", async () => {
+	for (const [way, wanted] of [["", /\x07/], ["message", /\x1b\]9;agentctl needs you: project\x07/], ["off", null]]) {
+		const t = terminal({ env: way ? { AGENTCTL_NOTIFY: way } : {} });
+		const raw = join(newFolder(), "raw");
+		const title = (what) => waitFor(() => titleOf(t) === what, `the title ${what}`);
+		t.tmux("select-pane", "-T", "mine");
+		t.tmux("pipe-pane", "-O", `cat > ${raw}`);
+		t.run(CTL, "--socket", asks.rt.socket, "chat", "--no-workspace");
+		await t.until(READY);
+		await title("agentctl: project");
+		t.tmux("send-keys", "-H", "1b", "5b", "4f"); // the focus is elsewhere
+		t.type('[[hang]]');
+		t.key("Enter");
+		await title("working: project");
+		t.key("Escape");
+		await title("agentctl: project");
+		t.type('[[tool shell {"command":"rm -rf nothing"}]]');
+		t.key("Enter");
+		await title("needs you: project");
+		const sent = readFileSync(raw, "latin1").replace(/\x1b\]0;[^\x07]*\x07/g, "");
+		if (wanted) assert.match(sent, wanted);
+		else assert.doesNotMatch(sent, /\x07/);
+		t.key("C-c", "C-d");
+		await t.until(/^ended \d+$/m);
+		await title("mine");
+	}
 });
 
 test("whatever ends it, the terminal is as before; Ctrl-Z gives it back and fg takes it again", async () => {
 	for (const signal of ["SIGTERM", "SIGKILL", "SIGHUP"]) {
 		const t = terminal();
 		const mode = modeOf(t);
+		t.tmux("select-pane", "-T", "mine");
 		t.run(CTL, "--socket", free.rt.socket, "chat", "--no-workspace");
 		await t.until(READY);
 		process.kill(pidOf(t), signal);
 		await t.until(/^ended \d+/m); // after SIGKILL the rest of that row may still be ours
 		await waitFor(() => modeOf(t) === mode, `the mode after ${signal}`);
+		await waitFor(() => titleOf(t) === "mine", `the title after ${signal}`);
 	}
 	const t = terminal();
 	t.tmux("send-keys", "-l", "exec bash --norc");

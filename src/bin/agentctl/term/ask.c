@@ -180,7 +180,7 @@ static void show_question(struct ar_term *t, struct ar_chat_question *q)
 	if (q->is_destructive)
 		choose_no(t);
 	t->ask.at = ar_term_now();
-	ar_term_bell(t);
+	ar_term_notify(t, "needs you");
 }
 
 void ar_term_ask(struct ar_term *t)

@@ -543,7 +543,7 @@ static void on_end(struct ar_term *t)
 	t->is_compacting = false;
 	ar_buf_clear(&t->plan);
 	ar_place_read(&t->folder, &t->branch);
-	ar_term_bell(t);
+	ar_term_notify(t, "is done");
 }
 
 bool ar_term_event(struct ar_term *t, const struct ar_ctl_event *e)

@@ -11,12 +11,16 @@
 #include <termios.h>
 #include <unistd.h>
 
+/* The title of the window is kept for the end, by terminals that can. */
+#define KEEP_TITLE "\033[22;2t"
+#define TITLE_BACK "\033[23;2t"
 /* Bracketed paste and reports of the focus; and what ends both, colours and an open synchronised frame. */
-#define BEGIN "\033[?2004h\033[?1004h"
-#define END "\033[?2026l\033[?2004l\033[?1004l\033[?25h\033[0m"
+#define BEGIN KEEP_TITLE "\033[?2004h\033[?1004h"
+#define MODES_END "\033[?2026l\033[?2004l\033[?1004l\033[?25h\033[0m"
+#define END MODES_END TITLE_BACK
 /* The same on the other screen, which has no cursor unless a text is typed. */
 #define BEGIN_FULL "\033[?1049h\033[?25l\033[?2004h"
-#define END_FULL END "\033[?1049l"
+#define END_FULL MODES_END "\033[?1049l"
 #define ERASE_BELOW "\033[J"
 #define ERASE "\r" ERASE_BELOW
 

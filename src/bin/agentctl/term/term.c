@@ -39,7 +39,7 @@ bool ar_term_is_possible(const struct ar_ctl *c)
 /* ---- bytes ---- */
 
 /* The terminal may be slow; what it has not taken holds the next frame up, so that frames never pile up. */
-static void write_all(struct ar_buf *bytes)
+void ar_term_write(struct ar_buf *bytes)
 {
 	size_t at = 0;
 
@@ -61,17 +61,7 @@ static void draw(struct ar_term *t)
 	struct ar_buf bytes = { 0 };
 
 	ar_tty_frame(&t->screen, ar_term_now(), &bytes);
-	write_all(&bytes);
-}
-
-void ar_term_bell(struct ar_term *t)
-{
-	struct ar_buf bytes = { 0 };
-
-	if (!t->is_away)
-		return;
-	ar_buf_addc(&bytes, '\a');
-	write_all(&bytes);
+	ar_term_write(&bytes);
 }
 
 /* ---- lines ---- */
@@ -209,7 +199,7 @@ static void resize(struct ar_term *t)
 	read_size(&cols, &rows);
 	ar_tty_resize(&t->screen, cols, rows, &bytes);
 	t->asked_at = ar_term_now();
-	write_all(&bytes);
+	ar_term_write(&bytes);
 }
 
 /* The terminal may have changed before its signal is read: a frame for the old size would begin in the
@@ -352,6 +342,7 @@ bool ar_term_rest(struct ar_term *t, int *ret_fd)
 	t->is_touched = now < ar_tty_frame_time(&t->screen); /* then the rest is the timer's */
 	if (!t->is_touched) {
 		ar_term_pick_preview(t);
+		ar_term_title(t);
 		ar_term_compose(t);
 		if (ar_tty_is_due(&t->screen) && !is_resized(t))
 			draw(t);
@@ -368,13 +359,14 @@ void ar_term_release(struct ar_term *t)
 	struct ar_buf bytes = { 0 };
 
 	ar_tty_leave(&t->screen, &bytes);
-	write_all(&bytes);
+	ar_term_write(&bytes);
 	ar_raw_leave();
 }
 
 void ar_term_seize(struct ar_term *t)
 {
 	ar_raw_enter();
+	t->title = NULL;
 	ar_tty_live(&t->screen, AR_STR(""), 0, 0);
 	t->screen.is_stale = true;
 }
@@ -391,17 +383,6 @@ void ar_term_forget(struct ar_term *t)
 	t->is_compacting = false;
 	ar_buf_clear(&t->plan);
 	ar_buf_clear(&t->ask.id);
-}
-
-/* The title of the window, where the terminal shows one. */
-static void set_title(const struct ar_term *t)
-{
-	struct ar_buf bytes = { 0 };
-
-	ar_buf_addz(&bytes, "\033]0;agentctl: ");
-	ar_buf_adds(&bytes, ar_buf_str(&t->folder));
-	ar_buf_addc(&bytes, '\a');
-	write_all(&bytes);
 }
 
 struct ar_term *ar_term_begin(struct ar_chat *chat)
@@ -422,7 +403,6 @@ struct ar_term *ar_term_begin(struct ar_chat *chat)
 	t->edit.is_vi = ar_str_eq(ar_str_from(getenv("AGENTCTL_KEYS")), AR_STR("vi"));
 	ar_history_load(c, &t->edit);
 	ar_raw_enter();
-	set_title(t);
 	begin_wait(t);
 	c->out.sink = on_output;
 	c->out.arg = t;

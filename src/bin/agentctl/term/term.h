@@ -111,6 +111,7 @@ struct ar_term {
 	int64_t tokens, window; /* of the context; 0 = not known */
 	bool is_touched; /* something may have changed since the last frame */
 	bool is_away; /* the terminal has no focus */
+	const char *title; /* what it says; NULL: nothing of ours */
 };
 
 /* ---- term.c ---- */
@@ -143,8 +144,16 @@ void ar_term_seize(struct ar_term *t);
 /* Forgets what was of a session that is left. */
 void ar_term_forget(struct ar_term *t);
 
+/* Bytes to the terminal, freed afterwards. */
+void ar_term_write(struct ar_buf *bytes);
+
+/* ---- attention.c ---- */
+
 /* Tells a person who looks elsewhere. */
-void ar_term_bell(struct ar_term *t);
+void ar_term_notify(const struct ar_term *t, const char *what);
+
+/* The title of the window says what the conversation does. */
+void ar_term_title(struct ar_term *t);
 
 /* ---- raw.c ---- */
 
