@@ -64,6 +64,32 @@ test("it reads, tests, edits, asks and takes back; then its daemon and its folde
 	assert.ok(!existsSync(folder) && !isRunning(pid));
 });
 
+test("double Esc takes the conversation and its files back", async () => {
+	const folder = await begin();
+	const price = () => readFileSync(join(folder, "project/price.sh"), "utf8");
+	const before = price();
+	t.type("Make the test pass.");
+	t.key("Enter");
+	await t.until(/why am I asked/);
+	await sleep(600);
+	t.type("y");
+	await t.until(/ s; 5 tools$/m, { all: true });
+	assert.notEqual(price(), before);
+	const asked = () => /3 both/.test(t.screen());
+	for (let tries = 0; tries < 5 && !asked(); tries++) { // two that come too far apart are no pair
+		t.key("Escape");
+		await sleep(150);
+		t.key("Escape");
+		for (let looks = 0; looks < 100 && !asked(); looks++) await sleep(50);
+	}
+	t.type("3");
+	await t.until(/^taken back: Make the test pass\.$/m, { all: true });
+	await t.until(/^› Make the test pass\.$/m);
+	assert.equal(price(), before);
+	t.key("C-c", "C-d");
+	assert.equal(await t.ended(), 0);
+});
+
 test("--plain; and killed with -9 nothing of it stays either", async () => {
 	const folder = await begin("--plain");
 	const pid = Number(readFileSync(join(folder, "state/agentd.pid"), "utf8"));

@@ -371,14 +371,29 @@ test("40 columns, no colours, plain: all of it can be read", async () => {
 	assert.match(narrow.all(), /^A sentence that does not fit into one\nrow of this terminal\.$/m);
 	assert.doesNotMatch(readFileSync(raw, "latin1"), /\x1b\[[\d;]*m/);
 	await leave(narrow);
-	const t = terminal();
-	t.run(CTL, "--socket", free.rt.socket, "chat", "--no-workspace", "--plain");
+});
+
+test("--plain is for who listens: no sequence and no line that is written anew, also around a question", async () => {
+	const t = terminal({ env: { NO_COLOR: "1" } });
+	const raw = join(newFolder(), "raw");
+	t.tmux("pipe-pane", "-O", `cat > ${raw}`);
+	t.run(CTL, "--socket", asks.rt.socket, "chat", "--no-workspace", "--plain");
 	await t.until(/^>$/m);
 	t.type("[[say **as it is**]]");
 	t.key("Enter");
 	await t.until(/^\*\*as it is\*\*$/m);
+	t.type('[[tool shell {"command":"echo hello"}]] [[say after it]]');
+	t.key("Enter");
+	await t.until(/y\/n|why it is asked/);
+	t.type("n");
+	t.key("Enter");
+	await t.until(/^after it$/m);
 	t.key("C-d");
-	assert.equal(await t.ended(), 0);
+	await t.until(/^ended 0$/m);
+	const all = readFileSync(raw, "latin1");
+	const bytes = all.slice(all.indexOf("[[say **as"), all.indexOf("after it\r")); // without the shell's own
+	assert.doesNotMatch(bytes, /\x1b|\r(?!\r*\n)|\x08/);
+	assert.match(bytes, /echo hello/);
 });
 
 test("a form is asked for field by field, in the live region", async (context) => {
