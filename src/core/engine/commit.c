@@ -32,6 +32,8 @@
 #include "send/send_run.h"
 #include "request/watch.h"
 
+#define FACTS_PER_THREAD 4 /* that are not in a pack and not the first */
+
 static void on_append(struct ar_store_op *op);
 
 void ar_commit_reset(struct ar_commit *c)
@@ -224,13 +226,27 @@ static void add_closed_steps(struct ar_live *l)
 	c->append.closed_step_count = n;
 }
 
-/* A session of 10,000 tasks has a snapshot of megabytes: the more it has, the more facts share one. */
-static void add_snapshot(struct ar_live *l)
+/* A session of 10,000 tasks, or of 500 children that are not closed, has a snapshot of megabytes: the more it
+ * has, the more facts share one, so that the share of each does not grow. */
+static uint64_t facts_per_snapshot(const struct ar_live *l)
 {
 	uint64_t every = l->engine->o.snapshot_every + l->state.declared.count;
-	struct ar_commit *c = &l->commit;
 
-	if (!c->request->with_snapshot && l->state.head - l->state.snapshot_head < every)
+	for (size_t i = 1; i < l->state.threads.count; i++) {
+		const struct ar_thread *t = l->state.threads.at[i];
+
+		every += t->pack ? 0 : FACTS_PER_THREAD;
+	}
+	return every;
+}
+
+static void add_snapshot(struct ar_live *l)
+{
+	struct ar_commit *c = &l->commit;
+	uint64_t since = l->state.head - l->state.snapshot_head;
+
+	if (!c->request->with_snapshot &&
+	    (since < l->engine->o.snapshot_every || since < facts_per_snapshot(l)))
 		return;
 	ar_session_snapshot_packed(&l->state, &c->snapshot);
 	c->append.snapshot = ar_buf_str(&c->snapshot);

@@ -17,31 +17,40 @@ static bool waits_for_children(const struct ar_turn *turn)
 	return false;
 }
 
+/* NULL: it is no child's, or that of one that is closed. Asked only of threads that have something to do,
+ * because it looks for the child. */
+static const struct ar_shape_subagent_record *open_child(const struct ar_session *s,
+							 const struct ar_thread *t)
+{
+	const struct ar_shape_subagent_record *r = ar_session_subagent_in(s, t->id);
+
+	return r && !ar_subagent_is_closed(r) ? r : NULL;
+}
+
 static bool has_place(const struct ar_decision *d)
 {
 	const struct ar_session *s = d->session;
 	int64_t running = 0;
 
-	for (size_t i = 0; i < s->subagents.count; i++) {
-		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i);
-		const struct ar_thread *t =
-			ar_subagent_is_closed(r) ? NULL : ar_session_thread(s, r->child_thread_id);
-		const struct ar_turn *turn = t ? ar_thread_active(t) : NULL;
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_thread *t = s->threads.at[i];
+		const struct ar_turn *turn = t->pack ? NULL : ar_thread_active(t);
 
-		running += turn && !waits_for_children(turn);
+		running += turn && !waits_for_children(turn) && open_child(s, t);
 	}
 	return running < d->input->policy->subagents_running;
 }
 
 static struct ar_thread *next_waiting(const struct ar_session *s)
 {
-	for (size_t i = 0; i < s->subagents.count; i++) {
-		const struct ar_shape_subagent_record *r = ar_subagent_at(s, i);
-		struct ar_thread *t = ar_subagent_is_closed(r) || ar_subagent_is_closing(r)
-					      ? NULL
-					      : ar_session_thread(s, r->child_thread_id);
+	for (size_t i = 0; i < s->threads.count; i++) {
+		struct ar_thread *t = s->threads.at[i];
+		const struct ar_shape_subagent_record *r;
 
-		if (t && ar_str_absent(t->active_turn) && t->queue.count > 0)
+		if (t->pack || !ar_str_absent(t->active_turn) || t->queue.count == 0)
+			continue;
+		r = open_child(s, t);
+		if (r && !ar_subagent_is_closing(r))
 			return t;
 	}
 	return NULL;
