@@ -246,7 +246,7 @@ test("help: every command has a page with usage and examples", async () => {
 	const names = [...out.matchAll(/^  ([a-z][a-z0-9-]*) {2,}/gm)].map((m) => m[1]);
 	const commands = names.slice(0, names.indexOf("version") + 1);
 	assert.deepEqual(commands, ["run", "chat", "sessions", "show", "rename", "archive", "tail", "events", "submit", "steer", "interrupt", "queue", "resume", "fork", "rollback",
-		"undo", "diff", "workspace", "worker", "task", "agent", "job", "schedule", "webhook", "inbox", "approve", "deny", "answer", "explain", "ps", "logs", "attach", "kill", "sandbox", "call", "export", "review", "transcript", "replay", "verify", "pack", "verify-pack", "doctor", "config", "top", "node", "token", "quota", "usage", "audit", "stop", "setup", "demo", "acp", "a2a", "version"]);
+		"undo", "diff", "workspace", "worker", "task", "agent", "job", "schedule", "webhook", "inbox", "approve", "deny", "answer", "explain", "ps", "logs", "attach", "kill", "sandbox", "call", "export", "review", "transcript", "replay", "verify", "pack", "verify-pack", "doctor", "config", "top", "node", "token", "quota", "usage", "cost", "audit", "stop", "setup", "demo", "acp", "a2a", "version"]);
 	for (const name of commands) {
 		const page = await place.ctl(name, "--help");
 		assert.equal(page.code, 0);

@@ -154,3 +154,19 @@ test('agentctl usage draws a line for each key, and prints the rows as JSON', as
 	const rows = ctl('usage', '--by', 'model', '--since', '2h', '--tenant', 'acme', '--json').trim().split('\n').map((l) => JSON.parse(l));
 	assert.deepEqual(rows, (await use('acme', { by: 'model' })).rows);
 });
+
+test('agentctl cost: a line for each turn of a session, with what has no price beside what has one, and all of it', async () => {
+	const sessionId = turns.acme[0];
+	const facts = (await factsOf(w.rt, who.acme, sessionId)).filter((f) => f.type === 'cost.recorded');
+	const ctl = (...words) => execFileSync(join(bin, 'agentctl'), ['--socket', w.rt.socket, '--token', who.acme, ...words], { encoding: 'utf8' });
+	const ids = [...new Set(facts.map((f) => f.turnId))];
+	const sum = (member, of) => facts.filter((f) => !of || f.turnId === of).reduce((all, f) => all + (Number(f.payload[member]) || 0), 0);
+	assert.equal(ids.length, 2, 'one with a price, one without');
+	const lines = ctl('cost', sessionId).trimEnd().split('\n').map((line) => line.split(/ {2,}/));
+	assert.deepEqual(lines[0], ['TURN', 'IN', 'OUT', 'CACHED', 'COST']);
+	assert.deepEqual(lines.slice(1).map(([id, input, output]) => [id, Number(input), Number(output)]), [...ids.map((id) => [id, sum('inputTokens', id), sum('outputTokens', id)]), ['all', sum('inputTokens'), sum('outputTokens')]]);
+	const price = `${sum('amount').toFixed(6)} USD`;
+	assert.deepEqual(lines.slice(1).map((line) => line.at(-1)), [price, '1 without a price', `${price}, 1 without a price`]);
+	const rows = ctl('cost', sessionId, '--json').trim().split('\n').map((line) => JSON.parse(line));
+	assert.deepEqual(rows.map((r) => [r.turnId, r.unpriced, round(r.amounts.USD ?? 0)]), [[ids[0], 0, round(sum('amount'))], [ids[1], 1, 0], [undefined, 1, round(sum('amount'))]]);
+});

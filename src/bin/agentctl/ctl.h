@@ -67,7 +67,7 @@ extern const struct ar_ctl_command ar_cmd_run, ar_cmd_chat, ar_cmd_sessions, ar_
 	ar_cmd_audit, ar_cmd_diff, ar_cmd_workspace, ar_cmd_worker, ar_cmd_quota, ar_cmd_schedule,
 	ar_cmd_webhook, ar_cmd_setup, ar_cmd_agent, ar_cmd_job, ar_cmd_task, ar_cmd_demo, ar_cmd_pack,
 	ar_cmd_verify_pack, ar_cmd_rename, ar_cmd_archive, ar_cmd_export, ar_cmd_review, ar_cmd_transcript,
-	ar_cmd_replay, ar_cmd_events, ar_cmd_usage, ar_cmd_acp, ar_cmd_a2a;
+	ar_cmd_replay, ar_cmd_events, ar_cmd_usage, ar_cmd_cost, ar_cmd_acp, ar_cmd_a2a;
 
 /* Without any word, on a terminal. */
 extern const struct ar_ctl_command ar_cmd_here;

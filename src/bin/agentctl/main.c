@@ -25,9 +25,9 @@ static const struct ar_ctl_command *const commands[] = {
 	&ar_cmd_logs,	   &ar_cmd_attach,	&ar_cmd_kill,	    &ar_cmd_sandbox, &ar_cmd_call,
 	&ar_cmd_export,	   &ar_cmd_review,	&ar_cmd_transcript, &ar_cmd_replay,  &ar_cmd_verify,
 	&ar_cmd_pack,	   &ar_cmd_verify_pack, &ar_cmd_doctor,	    &ar_cmd_config,  &ar_cmd_top,
-	&ar_cmd_node,	   &ar_cmd_token,	&ar_cmd_quota,	    &ar_cmd_usage,   &ar_cmd_audit,
-	&ar_cmd_stop,	   &ar_cmd_setup,	&ar_cmd_demo,	    &ar_cmd_acp,     &ar_cmd_a2a,
-	&ar_cmd_version,
+	&ar_cmd_node,	   &ar_cmd_token,	&ar_cmd_quota,	    &ar_cmd_usage,   &ar_cmd_cost,
+	&ar_cmd_audit,	   &ar_cmd_stop,	&ar_cmd_setup,	    &ar_cmd_demo,    &ar_cmd_acp,
+	&ar_cmd_a2a,	   &ar_cmd_version,
 };
 
 static const char *name_at(const void *table AR_UNUSED, size_t i)
