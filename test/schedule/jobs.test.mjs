@@ -178,3 +178,21 @@ test('agentctl schedule create --job makes one from a file, and shows its runs',
 	assert.notEqual((await ctl(w.rt, 'schedule', 'create', 'x', '@yearly', 'x', '--job', '/nowhere/at/all')).code, 0);
 	await w.rt.stop();
 });
+
+test('agentctl schedule change gives it other times and policies, and leaves what it starts', async () => {
+	const w = await world({});
+	const made = await ctl(w.rt, 'schedule', 'create', 'report', '0 9 * * MON-FRI', 'What changed?', '--zone', 'Europe/Berlin', '--jitter', '5', '--overlap', 'queue');
+	const scheduleId = made.stdout.trim();
+	const record = async () => (await ok(w.rt, 'get_schedule', { scheduleId })).schedule;
+	const members = ({ spec, zone, jitterMs, catchUp, overlap, start: { text } }) => [spec, zone, jitterMs, catchUp, overlap, text];
+	const before = await record();
+	const { code, stdout, stderr } = await ctl(w.rt, 'schedule', 'change', scheduleId, '30 8 * * SAT', '--zone', 'America/New_York', '--jitter', '0');
+	assert.equal(code, 0, stderr);
+	assert.match(stdout, /^every Saturday at 08:30 America\/New_York; next: \d{4}-\d\d-\d\dT1[23]:30:00Z\n$/);
+	assert.deepEqual(members(await record()), ['30 8 * * SAT', 'America/New_York', 0, before.catchUp, 'queue', 'What changed?']);
+	assert.equal((await ctl(w.rt, 'schedule', 'change', scheduleId, '--catch-up', 'all', '--overlap', 'cancel')).code, 0);
+	assert.deepEqual(members(await record()), ['30 8 * * SAT', 'America/New_York', 0, 'all', 'cancel', 'What changed?']);
+	for (const wrong of [[scheduleId, '--jitter', '4000'], [scheduleId, '@daily', 'text'], []]) assert.equal((await ctl(w.rt, 'schedule', 'change', ...wrong)).code, 2, wrong.join(' '));
+	assert.equal((await ctl(w.rt, 'schedule', 'change', scheduleId, 'never')).code, 1);
+	await w.rt.stop();
+});

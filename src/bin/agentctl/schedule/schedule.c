@@ -1,5 +1,5 @@
-/* `agentctl schedule`: turns at the times of a cron expression or an interval: make, list, show, pause,
- * resume, run and end schedules. What is printed of a new one on standard output is its id alone. */
+/* `agentctl schedule`: turns at the times of a cron expression or an interval: make, list, show, change,
+ * pause, resume, run and end schedules. What is printed of a new one on standard output is its id alone. */
 #include "api.h"
 #include "clock.h"
 #include "job/job.h"
@@ -11,6 +11,7 @@
 #define NAME_WIDTH 20
 #define STATE_WIDTH 8
 #define TIME_WIDTH 20
+#define JITTER_MAX 3600 /* seconds */
 
 enum {
 	SCHEDULE_ZONE,
@@ -117,30 +118,40 @@ static enum ar_exit write_start(struct ar_ctl *c, struct ar_jw *w, const struct 
 	return rc;
 }
 
+/* When it runs, and what happens to times that it cannot keep. */
+static enum ar_exit write_times(struct ar_ctl *c, struct ar_jw *w, const struct ar_ctl_args *a)
+{
+	uint64_t jitter;
+
+	ar_jw_mstr(w, "spec", ar_str_from(a->count > 2 ? a->words[2] : NULL));
+	ar_jw_mstr(w, "zone", ar_str_from(a->values[SCHEDULE_ZONE]));
+	ar_jw_mstr(w, "catchUp", ar_str_from(a->values[SCHEDULE_CATCH_UP]));
+	ar_jw_mstr(w, "overlap", ar_str_from(a->values[SCHEDULE_OVERLAP]));
+	if (!a->values[SCHEDULE_JITTER])
+		return AR_EXIT_OK;
+	if (!ar_str_to_u64(ar_str_from(a->values[SCHEDULE_JITTER]), &jitter) || jitter > JITTER_MAX)
+		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("such as --jitter 30"),
+				       "--jitter needs a number of seconds, at most %d", JITTER_MAX);
+	ar_jw_mint(w, "jitterMs", (int64_t)jitter * 1000);
+	return AR_EXIT_OK;
+}
+
 static enum ar_exit create(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	struct ar_buf body = { 0 };
 	struct ar_jw w = ar_jw(&body);
 	struct ar_str session = AR_STR_NONE;
-	uint64_t jitter = 0;
 	enum ar_exit rc = AR_EXIT_OK;
 
-	if (a->values[SCHEDULE_JITTER] && !ar_str_to_u64(ar_str_from(a->values[SCHEDULE_JITTER]), &jitter))
-		return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("such as --jitter 30"),
-				       "--jitter needs a number of seconds");
 	if (a->values[SCHEDULE_SESSION])
 		rc = ar_resolve_session(c, a->values[SCHEDULE_SESSION], &session);
 	if (rc != AR_EXIT_OK)
 		return rc;
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "name", ar_str_from(a->words[1]));
-	ar_jw_mstr(&w, "spec", ar_str_from(a->words[2]));
-	ar_jw_mstr(&w, "zone", ar_str_from(a->values[SCHEDULE_ZONE]));
-	rc = write_start(c, &w, a, session);
-	if (jitter)
-		ar_jw_mint(&w, "jitterMs", (int64_t)jitter * 1000);
-	ar_jw_mstr(&w, "catchUp", ar_str_from(a->values[SCHEDULE_CATCH_UP]));
-	ar_jw_mstr(&w, "overlap", ar_str_from(a->values[SCHEDULE_OVERLAP]));
+	rc = write_times(c, &w, a);
+	if (rc == AR_EXIT_OK)
+		rc = write_start(c, &w, a, session);
 	if (a->values[SCHEDULE_PAUSED])
 		ar_jw_mbool(&w, "paused", true);
 	ar_jw_mstr(&w, "idempotencyKey", ar_str_from(a->values[SCHEDULE_KEY]));
@@ -253,6 +264,22 @@ static enum ar_exit set_paused(struct ar_ctl *c, const struct ar_ctl_args *a, bo
 	return ar_api_show(c, "update_schedule", &body, print_changed);
 }
 
+static enum ar_exit change(struct ar_ctl *c, const struct ar_ctl_args *a)
+{
+	struct ar_buf body = { 0 };
+	struct ar_jw w = ar_jw(&body);
+	enum ar_exit rc;
+
+	ar_jw_open(&w);
+	ar_jw_mstr(&w, "scheduleId", ar_str_from(a->words[1]));
+	rc = write_times(c, &w, a);
+	ar_jw_close(&w);
+	if (rc == AR_EXIT_OK)
+		return ar_api_show(c, "update_schedule", &body, print_changed);
+	ar_buf_fini(&body);
+	return rc;
+}
+
 static enum ar_exit pause_it(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	return set_paused(c, a, true);
@@ -312,34 +339,39 @@ static enum ar_exit end_it(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 static const struct {
 	const char *name;
-	int words; /* the name counted */
+	int min, max; /* words, the name counted */
 	enum ar_exit (*run)(struct ar_ctl *c, const struct ar_ctl_args *a);
 } acts[] = {
-	{ "create", 4, create },    { "list", 1, list },   { "show", 2, show },	 { "pause", 2, pause_it },
-	{ "resume", 2, resume_it }, { "run", 2, run_now }, { "end", 2, end_it },
+	{ "create", 4, 4, create }, { "list", 1, 1, list },	 { "show", 2, 2, show },
+	{ "change", 2, 3, change }, { "pause", 2, 2, pause_it }, { "resume", 2, 2, resume_it },
+	{ "run", 2, 2, run_now },   { "end", 2, 2, end_it },
 };
 
 static enum ar_exit schedule(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	for (size_t i = 0; i < AR_ARRAY_LEN(acts); i++) {
-		if (strcmp(a->words[0], acts[i].name) == 0 && a->count == acts[i].words)
+		if (strcmp(a->words[0], acts[i].name) == 0 && a->count >= acts[i].min &&
+		    a->count <= acts[i].max)
 			return acts[i].run(c, a);
 	}
 	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl schedule --help"),
-			       "schedule needs create with a name, times and a text, list, or show, pause, "
-			       "resume, run, end with an id");
+			       "schedule needs create with a name, times and a text, list, or show, change, "
+			       "pause, resume, run, end with an id");
 }
 
 const struct ar_ctl_command ar_cmd_schedule = {
 	.name = "schedule",
-	.synopsis = "create|list|show|pause|resume|run|end [SCHEDULE] [WHEN TEXT]",
-	.summary = "create, list, show, pause, run and end schedules",
+	.synopsis = "create|list|show|change|pause|resume|run|end [SCHEDULE] [WHEN TEXT]",
+	.summary = "create, list, show, change, pause, run and end schedules",
 	.text = "A schedule submits TEXT as a turn, or with --job starts a job, at the times of WHEN: five "
 		"fields of cron\n"
 		"('0 9 * * MON-FRI'), @hourly,\n"
 		"@daily, @weekly, @monthly, @yearly, or an interval ('every 15m'). SCHEDULE is its id "
 		"(sched_...); for create,\n"
-		"the name of a new one. Without --session each run gets a session of its own.",
+		"the name of a new one. Without --session each run gets a session of its own. change gives "
+		"it "
+		"other times:\n"
+		"WHEN, and the options that are named for it.",
 	.examples = "agentctl schedule create report '0 9 * * MON-FRI' 'Summarise what changed since "
 		    "yesterday.' --zone Europe/Berlin\n"
 		    "agentctl schedule create watch 'every 15m' 'Check the build.' --session last --overlap "
@@ -347,21 +379,25 @@ const struct ar_ctl_command ar_cmd_schedule = {
 		    "agentctl schedule create cities @daily 'What happened in this city?' --job cities.csv\n"
 		    "agentctl schedule list\n"
 		    "agentctl schedule show sched_0000000000pabcdefghjkmnpqr\n"
+		    "agentctl schedule change sched_0000000000pabcdefghjkmnpqr '30 8 * * MON-FRI'\n"
 		    "agentctl schedule pause sched_0000000000pabcdefghjkmnpqr\n"
 		    "agentctl schedule run sched_0000000000pabcdefghjkmnpqr\n"
 		    "agentctl schedule end sched_0000000000pabcdefghjkmnpqr --reason 'not needed'",
 	.min = 1,
 	.max = 4,
-	.options = { [SCHEDULE_ZONE] = { "zone", "ZONE", "create: zone of WHEN, such as Europe/Berlin" },
+	.options = { [SCHEDULE_ZONE] = { "zone", "ZONE",
+					 "create, change: zone of WHEN, such as Europe/Berlin" },
 		     [SCHEDULE_SESSION] = { "session", "SESSION", "create: session that gets the turns" },
 		     [SCHEDULE_WORKSPACE] = { "workspace", "ID", "create: workspace of new sessions" },
 		     [SCHEDULE_MODEL] = { "model", "MODEL", "create: model of its turns" },
 		     [SCHEDULE_MODE] = { "mode", "MODE", "create: permission mode of its turns" },
-		     [SCHEDULE_JITTER] = { "jitter", "SECONDS", "create: begin up to this much later" },
+		     [SCHEDULE_JITTER] = { "jitter", "SECONDS",
+					   "create, change: begin up to this much later" },
 		     [SCHEDULE_CATCH_UP] = { "catch-up", "POLICY",
-					     "create: skip, once or all, for times without a server" },
+					     "create, change: skip, once or all, for times without a "
+					     "server" },
 		     [SCHEDULE_OVERLAP] = { "overlap", "POLICY",
-					    "create: skip, queue or cancel, if a run has not ended" },
+					    "create, change: skip, queue or cancel, if a run has not ended" },
 		     [SCHEDULE_PAUSED] = { "paused", NULL, "create: paused" },
 		     [SCHEDULE_ALL] = { "all", NULL, "list: also those that have ended" },
 		     [SCHEDULE_REASON] = { "reason", "TEXT", "end: reason to record" },
