@@ -60,6 +60,23 @@ test('what has to hold, how often it is tried and where it goes are the task\'s'
 	assert.deepEqual(JSON.parse((await ctl('--json', 'task', 'show', task)).out).acceptance, record.acceptance);
 });
 
+test('wait ends with the task, or when its time is over; meanwhile it says what the task waits for', async () => {
+	const done = await create('[[first 300]][[say done]]');
+	await says(new RegExp(`^${done}  attempt 1  completed\n$`), 'wait', done);
+	const failed = await ctl('task', 'wait', await create('[[http 400]]'));
+	assert.deepEqual([failed.code, /  failed\n$/.test(failed.out)], [1, true], failed.err);
+	const { taskId: asks } = await ok(w.rt, 'create_task', { sessionId, objective: '[[say as told]]', acceptance: ['ci passes'] });
+	await ctl('task', 'start', asks);
+	await until(asks, 'waiting_input');
+	const waits = await ctl('task', 'wait', asks, '--timeout', '1s');
+	assert.deepEqual([waits.code, waits.out, /waiting_\w+/.test(waits.err), /has not ended/.test(waits.err)], [124, '', true, true], waits.err);
+	assert.equal((await ctl('task', 'wait', asks, '--timeout', 'long')).code, 2);
+	const other = new Running(join(bin, 'agentctl'), ['--socket', w.rt.socket, 'task', 'wait', asks], { env: { PATH: process.env.PATH } });
+	await other.until((run) => /waiting_/.test(run.err));
+	await ctl('task', 'cancel', asks);
+	assert.deepEqual([(await other.within()).code, /  cancelled\n$/.test(other.out)], [1, true], other.err);
+});
+
 test('a command needs no model', async () => {
 	const task = await create('count', '--command', 'echo 1', '--hold');
 	await says(/^command +echo 1\nstatus +accepted$/m, 'show', task);

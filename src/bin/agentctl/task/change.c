@@ -18,7 +18,7 @@ enum ar_exit ar_task_start(struct ar_ctl *c, struct ar_str task, bool is_agent, 
 	return ar_api_call(c, "start_task", ar_ctl_take_buf(c, &body), ret);
 }
 
-static void print_status(struct ar_ctl *c, const struct ar_api_reply *r)
+void ar_task_print_status(struct ar_ctl *c, const struct ar_api_reply *r)
 {
 	int64_t attempts = ar_api_int(r->doc, "attemptCount");
 
@@ -47,7 +47,7 @@ static enum ar_exit start(struct ar_ctl *c, struct ar_str task)
 		return exit;
 	exit = ar_task_start(c, task, ar_str_absent(command), AR_STR_NONE, &reply);
 	if (exit == AR_EXIT_OK)
-		print_status(c, &reply);
+		ar_task_print_status(c, &reply);
 	ar_api_fini(&reply);
 	return exit;
 }
@@ -75,7 +75,7 @@ static enum ar_exit change(struct ar_ctl *c, size_t act, struct ar_str task, con
 	ar_jw_close(&w);
 	exit = ar_api_call(c, acts[act].command, ar_ctl_take_buf(c, &body), &reply);
 	if (exit == AR_EXIT_OK)
-		print_status(c, &reply);
+		ar_task_print_status(c, &reply);
 	ar_api_fini(&reply);
 	return exit;
 }

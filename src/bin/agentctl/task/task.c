@@ -16,6 +16,8 @@ static enum ar_exit task(struct ar_ctl *c, const struct ar_ctl_args *a)
 		return ar_task_create(c, a);
 	if (strcmp(act, "show") == 0 && a->count == 2)
 		return ar_task_show(c, ar_str_from(a->words[1]));
+	if (strcmp(act, "wait") == 0 && a->count == 2)
+		return ar_task_wait(c, ar_str_from(a->words[1]), a->values[TASK_TIMEOUT]);
 	if (ar_task_change(c, a, &exit))
 		return exit;
 	return ar_ctl_complain(c, AR_EXIT_USAGE, AR_STR("agentctl task --help"),
@@ -25,8 +27,9 @@ static enum ar_exit task(struct ar_ctl *c, const struct ar_ctl_args *a)
 
 const struct ar_ctl_command ar_cmd_task = {
 	.name = "task",
-	.synopsis = "graph|list [SESSION] | create OBJECTIVE | show|start|pause|resume|retry|cancel|archive "
-		    "TASK",
+	.synopsis =
+		"graph|list [SESSION] | create OBJECTIVE | show|wait|start|pause|resume|retry|cancel|archive "
+		"TASK",
 	.summary = "create, list, draw and control tasks",
 	.text = "graph draws each task under the first task that it waits for or is a part of, with its\n"
 		"state; what else it waits for stands behind it. Without SESSION the newest. Where the\n"
@@ -40,12 +43,16 @@ const struct ar_ctl_command ar_cmd_task = {
 		"completed.\n"
 		"--check and --person say what has to hold before it is completed. It prints the id. "
 		"TASK is\n"
-		"such an id. retry tries one again that failed, cancel ends one with its parts.",
+		"such an id. retry tries one again that failed, cancel ends one with its parts. wait ends "
+		"with "
+		"0 when\n"
+		"it is completed, with 1 when it ended otherwise.",
 	.examples =
 		"agentctl task create 'Make the build green' --check 'make test' --attempts 3\n"
 		"agentctl task create 'Write the release notes' --after task_01jbq8m3k2v4x6z8a0c2e4g6j8_1 "
 		"--deliver file:NOTES.md\n"
 		"agentctl task create 'Nightly tests' --command 'make test'\n"
+		"agentctl task wait task_01jbq8m3k2v4x6z8a0c2e4g6j8_1 --timeout 30m\n"
 		"agentctl task show task_01jbq8m3k2v4x6z8a0c2e4g6j8_1\n"
 		"agentctl task cancel task_01jbq8m3k2v4x6z8a0c2e4g6j8_1 --reason 'not needed'\n"
 		"agentctl task graph last\n"
@@ -70,6 +77,7 @@ const struct ar_ctl_command ar_cmd_task = {
 					"webhook:ci" },
 		     [TASK_HOLD] = { "hold", NULL, "create: start it later" },
 		     [TASK_KEY] = { "key", "KEY", "create: makes a repeat safe" },
-		     [TASK_REASON] = { "reason", "TEXT", "pause, resume, retry, cancel, archive" } },
+		     [TASK_REASON] = { "reason", "TEXT", "pause, resume, retry, cancel, archive" },
+		     [TASK_TIMEOUT] = { "timeout", "SPAN", "wait: at most so long, such as 10m" } },
 	.run = task,
 };
