@@ -1,7 +1,10 @@
 /* permission.* and permission_rules become a policy. Owner: the loop thread, at start. */
 #include "permission.h"
 
+#include "control.h"
 #include "sandbox_open.h"
+#include "settings/show.h"
+#include "tenant.h"
 
 static struct ar_str unless_empty(struct ar_arena *a, const char *text)
 {
@@ -54,4 +57,16 @@ void ar_permission_configure(const struct ar_config *c, struct ar_arena *a, stru
 	policy->channel_token_ms = c->channel.token_ms;
 	policy->escalate_ms = c->action.escalate_after_ms;
 	policy->escalate_to = ar_str_from(c->action.escalate_to);
+}
+
+void ar_permission_tell(const struct ar_config *c, const struct ar_redactor *redactor, struct ar_control *to)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf text = { 0 };
+
+	ar_settings_policy(c, redactor, &text);
+	ar_control_audit(to, &(struct ar_audit){ .tenant = AR_STR(AR_TENANT_LOCAL),
+						 .actor = AR_STR(AR_SOURCE_SYSTEM),
+						 .command = AR_STR("start_runtime"),
+						 .message = AR_STR("the settings of a start"),
+						 .policy = ar_buf_str(&text) });
 }

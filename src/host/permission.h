@@ -8,4 +8,10 @@
 /* Fills the permission members of the policy; text and rules are in the arena. */
 void ar_permission_configure(const struct ar_config *c, struct ar_arena *a, struct ar_policy *policy);
 
+struct ar_control;
+struct ar_redactor;
+
+/* Tells the runtime's own session of the policy that it has from now on. */
+void ar_permission_tell(const struct ar_config *c, const struct ar_redactor *redactor, struct ar_control *to);
+
 #endif

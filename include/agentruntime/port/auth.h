@@ -69,8 +69,8 @@ struct ar_call_origin {
 	unsigned uid; /* with has_uid: the kernel's word */
 };
 
-/* What becomes a fact of the tenant's home session: a call that was refused for its credentials or for
- * lack of a right, or an administrative act. Text is borrowed until the function returns. */
+/* What becomes a fact of the tenant's home session: a call that was refused for its credentials or for lack
+ * of a right, an administrative act, or the policy of the host. Text is borrowed during the call. */
 struct ar_audit {
 	struct ar_str tenant, actor, token; /* whose; "local" and absent where nobody is known */
 	struct ar_str command; /* what was asked for; absent where it was not looked at */
@@ -79,6 +79,7 @@ struct ar_audit {
 	struct ar_str message;
 	uint64_t count; /* how many alike this stands for */
 	struct ar_call_origin from; /* the newest of them */
+	struct ar_str policy; /* of the host, as JSON: the runtime began to work with it; absent otherwise */
 };
 
 /* What a caller shows to prove who it is. */

@@ -86,6 +86,7 @@ static bool hand_over(struct ar_note *n, struct ar_str address)
 	ar_jw_mstr(&w, "command", n->audit.command);
 	ar_jw_mstr(&w, "target", n->audit.target);
 	ar_jw_mstr(&w, "message", n->audit.message);
+	ar_jw_mstr(&w, "policy", n->audit.policy);
 	ar_jw_mint(&w, "code", n->audit.code);
 	ar_jw_mint(&w, "count", (int64_t)n->audit.count);
 	ar_origin_write(&w, &n->audit.from);
@@ -132,7 +133,8 @@ static struct ar_note *note_new(struct ar_control *control, const struct ar_audi
 				      .target = copy(&n->arena, a->target, NAME_MAX),
 				      .message = copy(&n->arena, a->message, MESSAGE_MAX),
 				      .count = a->count,
-				      .from = a->from };
+				      .from = a->from,
+				      .policy = copy(&n->arena, a->policy, SIZE_MAX) };
 	n->audit.from.address = copy(&n->arena, a->from.address, NAME_MAX);
 	n->audit.from.request_id = copy(&n->arena, a->from.request_id, NAME_MAX);
 	ar_tenant_home(n->audit.tenant, n->session_key);
@@ -159,6 +161,7 @@ void ar_control_audit_told(struct ar_control *c, struct ar_str note, bool is_lat
 	ar_json_str(ar_json_get(v, "command"), &a.command);
 	ar_json_str(ar_json_get(v, "target"), &a.target);
 	ar_json_str(ar_json_get(v, "message"), &a.message);
+	ar_json_str(ar_json_get(v, "policy"), &a.policy);
 	ar_json_i64(ar_json_get(v, "code"), &code);
 	ar_json_i64(ar_json_get(v, "count"), &count);
 	ar_origin_read(v, &a.from);

@@ -1,8 +1,10 @@
-/* What a tenant's home session is told: calls that were refused, and what was administered. The
- * first fact of it makes the session. Pure. */
+/* What a tenant's home session is told: calls that were refused, what was administered, the policy of the
+ * host. The first fact of it makes the session. Pure. */
 #include "decide.h"
 #include "describe.h"
 #include "tenant.h"
+
+#define PRESET "{}" /* the policy of a host without any setting */
 
 static const struct ar_ids none;
 
@@ -18,10 +20,38 @@ void ar_decide_home(struct ar_decision *d)
 							.source = AR_STR(AR_SOURCE_SYSTEM) });
 }
 
+/* Says what the runtime works with since its start, if that is not what it worked with before: a home that
+ * was never told of a policy knows the one without any setting. */
+static void tell_policy(struct ar_decision *d, const struct ar_audit *a)
+{
+	struct ar_str before = d->session->policy_ref;
+	bool is_first = ar_str_absent(before);
+
+	if (is_first)
+		before = ar_decide_ref(d, AR_STR(PRESET));
+	if (ar_str_eq(ar_decide_ref(d, a->policy), before))
+		return;
+	if (is_first)
+		ar_decide_content(d, AR_STR(PRESET));
+	ar_decide_home(d);
+	ar_decide_emit(d, AR_EV_POLICY_CHANGED, &none,
+		       &(struct ar_ev_policy_changed){ .scope = AR_POLICY_CHANGED_SCOPE_HOST,
+						       .policy_ref = ar_decide_content(d, a->policy),
+						       .previous_policy_ref = before,
+						       .changed_by = &(struct ar_shape_policy_author){
+							       .account_ref = a->actor,
+							       .reason = a->message,
+						       } });
+}
+
 enum ar_status ar_decide_access(struct ar_decision *d, struct ar_error *err AR_UNUSED)
 {
 	const struct ar_audit *a = d->input->access;
 
+	if (!ar_str_absent(a->policy)) {
+		tell_policy(d, a);
+		return AR_OK;
+	}
 	ar_decide_home(d);
 	if (a->code)
 		ar_decide_emit(d, AR_EV_ACCESS_REFUSED, &none,

@@ -4,6 +4,8 @@
 #include "secret/reference.h"
 #include "secrets.h"
 
+#include <string.h>
+
 #define MASK AR_STR("***")
 
 struct showing {
@@ -153,6 +155,87 @@ void ar_settings_show(const struct ar_settings *settings, const struct ar_redact
 	show_rows(&s, settings);
 	ar_jw_key(w, "warnings");
 	show_warnings(&s, settings);
+	ar_arena_fini(&s.arena);
+}
+
+/* ---- the policy ---- */
+
+/* Settings, and with a dot at the end all of a section. */
+static const char *const policy_settings[] = {
+	"permission.",		"permission_rules",    "budget.", "guard.", "sandbox.profile",
+	"sandbox.allow_danger", "sandbox.allow_hosts", "hooks",	  "tenants"
+};
+
+/* Asked of every setting at every start: most differ in their first letter. */
+static bool is_of_policy(const char *name)
+{
+	for (size_t i = 0; i < AR_ARRAY_LEN(policy_settings); i++) {
+		const char *policy = policy_settings[i];
+
+		if (name[0] == policy[0] && strncmp(name, policy, strlen(policy)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_preset(const struct ar_config_key *key, struct ar_str shown)
+{
+	if (key->kind == AR_CONFIG_STRINGS)
+		return ar_str_is(shown, "[]");
+	if (shown.p[0] == '"')
+		shown = ar_str_sub(shown, 1, shown.len - 2);
+	return ar_str_is(shown, key->preset);
+}
+
+/* Nothing, if it is as without any setting. */
+static void show_changed(struct showing *s, const struct ar_config_key *key, const void *at)
+{
+	AR_AUTO(ar_buf_fini) struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(&text), *to = s->w;
+
+	s->w = &w;
+	show_value(s, key, at);
+	s->w = to;
+	if (!is_preset(key, ar_buf_str(&text)))
+		ar_jw_name_raw(s->w, ar_str_from(key->name), ar_buf_str(&text));
+}
+
+static void show_changed_entries(struct showing *s, const struct ar_config_list *list, const char *entries,
+				 size_t count)
+{
+	if (count == 0)
+		return;
+	ar_jw_key(s->w, list->name);
+	ar_jw_open_array(s->w);
+	for (size_t i = 0; i < count; i++, entries += list->entry_size) {
+		ar_jw_open(s->w);
+		for (size_t k = 0; k < list->field_count; k++)
+			show_changed(s, &list->fields[k], entries + list->fields[k].offset);
+		ar_jw_close(s->w);
+	}
+	ar_jw_close_array(s->w);
+}
+
+void ar_settings_policy(const struct ar_config *c, const struct ar_redactor *redactor, struct ar_buf *out)
+{
+	static const struct ar_secret_refs none;
+	struct ar_jw w = ar_jw(out);
+	struct showing s = { .redactor = redactor, .refs = &none, .w = &w };
+	const char *config = (const char *)c;
+
+	ar_jw_open(&w);
+	for (size_t i = 0; i < ar_config_key_count; i++) {
+		if (is_of_policy(ar_config_keys[i].name))
+			show_changed(&s, &ar_config_keys[i], config + ar_config_keys[i].offset);
+	}
+	for (size_t i = 0; i < ar_config_list_count; i++) {
+		const struct ar_config_list *list = &ar_config_lists[i];
+		const void *entries = config + list->offset, *count = config + list->count_offset;
+
+		if (is_of_policy(list->name))
+			show_changed_entries(&s, list, *(const char *const *)entries, *(const size_t *)count);
+	}
+	ar_jw_close(&w);
 	ar_arena_fini(&s.arena);
 }
 

@@ -11,6 +11,10 @@ struct ar_redactor;
  * stands; of references what they say is shown. */
 void ar_settings_show(const struct ar_settings *s, const struct ar_redactor *redactor, struct ar_jw *w);
 
+/* The policy of the host as one JSON object: the settings that decide what sessions may do and use, but for
+ * those that are as without any setting. */
+void ar_settings_policy(const struct ar_config *c, const struct ar_redactor *redactor, struct ar_buf *out);
+
 /* The whole answer of get_settings, without a runtime. */
 AR_MUST_USE enum ar_status ar_settings_document(const struct ar_settings *s, struct ar_buf *out,
 						struct ar_error *err);

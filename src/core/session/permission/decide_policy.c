@@ -198,10 +198,10 @@ enum ar_status ar_apply_policy_changed(struct ar_session *s, const struct ar_eve
 	const struct ar_shape_session_policy nothing = { 0 }, *policy = p->policy ? p->policy : &nothing;
 
 	(void)err;
+	s->policy_ref = ar_apply_keep(s, p->policy_ref);
 	if (p->scope != AR_POLICY_CHANGED_SCOPE_SESSION)
 		return AR_OK;
 	policy = ar_struct_copy(&ar_shape_session_policy_desc, policy, AR_COPY_TEXT, &s->arena);
-	s->policy_ref = ar_apply_keep(s, p->policy_ref);
 	s->mode = policy->mode;
 	s->preset = preset_of(s, policy);
 	s->rules.count = 0;
