@@ -8,7 +8,8 @@
 #define CATALOG_MAX ((size_t)4 << 20)
 
 static const struct ar_export_format *const formats[] = { &ar_export_atif, &ar_export_html,
-							  &ar_export_markdown, &ar_export_replay };
+							  &ar_export_markdown, &ar_export_otlp,
+							  &ar_export_replay };
 
 /* ---- reading a fact ---- */
 
@@ -106,6 +107,9 @@ size_t ar_export_parts(const struct ar_export *x, struct ar_json fact, struct ar
 	struct ar_str type = ar_export_str(fact, "type");
 	struct parts p = { .arena = a, .max = x->format->text_max };
 
+	*ret = NULL;
+	if (p.max == 0)
+		return 0;
 	for (size_t i = 0; i < AR_ARRAY_LEN(refs); i++) {
 		if (ar_str_is(type, refs[i].type) && (x->format->shows_changes || !refs[i].is_change))
 			add_part(&p, ar_export_str(payload, refs[i].member),
@@ -252,8 +256,7 @@ static void begin_thread(struct ar_export *x, const struct ar_export_fact *f)
 
 /* ---- sums ---- */
 
-/* A number, or its exact text; the word unknown is none. */
-static bool read_amount(struct ar_export *x, struct ar_json amount, double *ret)
+bool ar_export_amount(struct ar_export *x, struct ar_json amount, double *ret)
 {
 	struct ar_json number;
 	struct ar_str text;
@@ -272,7 +275,7 @@ static void add_cost(struct ar_export *x, struct ar_export_sums *s, const struct
 	s->output += ar_export_int(f->payload, "outputTokens");
 	s->cached += ar_export_int(f->payload, "cachedTokens");
 	s->calls++;
-	if (!read_amount(x, ar_json_get(f->payload, "amount"), &amount)) {
+	if (!ar_export_amount(x, ar_json_get(f->payload, "amount"), &amount)) {
 		s->unpriced++;
 		return;
 	}

@@ -39,10 +39,11 @@ struct ar_export_format {
 	void (*drop)(struct ar_export_thread *t); /* frees t->open */
 	void (*fini)(struct ar_export *x); /* empties x->own; NULL: it has nothing */
 	bool shows_changes; /* differences of files, and answers to questions */
-	size_t text_max; /* bytes of one text that are shown */
+	size_t text_max; /* bytes of one text that are shown; 0: no texts are */
 };
 
-extern const struct ar_export_format ar_export_atif, ar_export_html, ar_export_markdown, ar_export_replay;
+extern const struct ar_export_format ar_export_atif, ar_export_html, ar_export_markdown, ar_export_otlp,
+	ar_export_replay;
 
 /* Streams beside those of the threads. */
 #define AR_EXPORT_NAV ((size_t)-1)
@@ -65,6 +66,9 @@ struct ar_export {
 struct ar_str ar_export_str(struct ar_json object, const char *name);
 int64_t ar_export_int(struct ar_json object, const char *name);
 struct ar_json ar_export_member(struct ar_json object, const char *name, const char *inner);
+
+/* A number, or its exact text; false: the price is not known. */
+bool ar_export_amount(struct ar_export *x, struct ar_json amount, double *ret);
 
 /* Replaces what *at has; an absent text leaves it. */
 void ar_export_keep(char **at, struct ar_str text);

@@ -28,7 +28,7 @@ struct ar_export_sink {
 
 struct ar_export;
 
-/* Formats: atif, markdown, html, replay. NULL: there is none of this name. */
+/* Formats: atif, markdown, html, otlp, replay. NULL: there is none of this name. */
 struct ar_export *ar_export_new(struct ar_str format, const struct ar_export_sink *sink);
 void ar_export_free(struct ar_export *x);
 

@@ -91,11 +91,41 @@ const attributesOf = (list = []) => {
 
 /** The records of a request, each with its attributes as an object, and the resource. */
 export function readRequest(signal, bytes) {
-	const { resources } = decode(bytes, REQUESTS[signal]);
+	return flat(signal, decode(bytes, REQUESTS[signal]));
+}
+
+function flat(signal, { resources }) {
 	return resources.flatMap(({ resource, scopes }) => scopes.flatMap((s) => (s.records ?? []).map((record) => {
-		const flat = { ...record, resource: attributesOf(resource.attributes), scope: s.scope.name, schemaUrl: s.schemaUrl };
-		return signal === 'metrics' ? flat : { ...flat, attributes: attributesOf(record.attributes) };
+		const whole = { ...record, resource: attributesOf(resource.attributes), scope: s.scope.name, schemaUrl: s.schemaUrl };
+		return signal === 'metrics' ? whole : { ...whole, attributes: attributesOf(record.attributes) };
 	})));
+}
+
+// The same in the JSON of protobuf: 64-bit numbers are decimal texts, ids hexadecimal, and a member that the table does not have is an error.
+const JSON_NAMES = { start: 'startTimeUnixNano', end: 'endTimeUnixNano', resources: 'resourceSpans', scopes: 'scopeSpans', records: 'spans' };
+
+function fromJson(doc, fields) {
+	const found = {}, left = new Set(Object.keys(doc));
+	for (const [name, type, isList] of Object.values(fields)) {
+		const key = JSON_NAMES[name] ?? name;
+		if (!left.delete(key)) continue;
+		const one = (v) => {
+			if (typeof type === 'function') return fromJson(v, type());
+			const isText = ['text', 'bytes', 'fixed64'].includes(type) || (type === 'int' && name === 'intValue');
+			assert.equal(typeof v, isText ? 'string' : 'number', key);
+			return type === 'int' || type === 'fixed64' ? BigInt(v) : v;
+		};
+		found[name] = isList ? doc[key].map(one) : one(doc[key]);
+	}
+	assert.deepEqual([...left], [], 'members that the table does not have');
+	return found;
+}
+
+/** The spans of a file of OTLP/JSON, each line a request. */
+export function readJson(text) {
+	const lines = text.split('\n');
+	assert.equal(lines.pop(), '');
+	return lines.flatMap((line) => flat('traces', fromJson(JSON.parse(line), REQUESTS.traces)));
 }
 
 /** A collector; answer(signal, n) gives { status, headers, delay, body } for the n-th request of all, or nothing for 200. */

@@ -6,7 +6,7 @@
 
 enum { OPT_FORMAT, OPT_INSTANCE };
 
-static const char *const formats[] = { "atif", "swebench", "markdown", "html", "replay" };
+static const char *const formats[] = { "atif", "swebench", "markdown", "html", "otlp", "replay" };
 
 static enum ar_exit check_format(struct ar_ctl *c, const char *format)
 {
@@ -15,7 +15,7 @@ static enum ar_exit check_format(struct ar_ctl *c, const char *format)
 			return AR_EXIT_OK;
 	}
 	return ar_ctl_complain(c, AR_EXIT_USAGE,
-			       AR_STR("--format is one of: atif, swebench, markdown, html, replay"),
+			       AR_STR("--format is one of: atif, swebench, markdown, html, otlp, replay"),
 			       format ? "there is no format '%s'" : "a format is needed", format);
 }
 
@@ -65,6 +65,7 @@ const struct ar_ctl_command ar_cmd_export = {
 		"  markdown  all turns with their calls, results and questions, as text (agentctl "
 		"transcript)\n"
 		"  html      the same as one page to read and print, which loads nothing (agentctl review)\n"
+		"  otlp      the spans that telemetry sends of the session, as lines of OTLP/JSON\n"
 		"  replay    a case that `agentctl replay` runs again: inputs, answers of the model, facts\n"
 		"Texts over 1 MiB are cut and say so, with the ref of the whole. Secrets that the log "
 		"redacts "
@@ -74,7 +75,7 @@ const struct ar_ctl_command ar_cmd_export = {
 		"agentctl export last --format swebench --instance django__django-11001 >> all_preds.jsonl",
 	.min = 1,
 	.max = 1,
-	.options = { [OPT_FORMAT] = { "format", "NAME", "atif, swebench, markdown, html or replay" },
+	.options = { [OPT_FORMAT] = { "format", "NAME", "atif, swebench, markdown, html, otlp or replay" },
 		     [OPT_INSTANCE] = { "instance", "ID",
 					"instance_id of the line (swebench); without it the session's id" } },
 	.run = run_export,
