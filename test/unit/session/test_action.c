@@ -486,9 +486,9 @@ static void test_a_lost_turn_keeps_its_questions(void **state)
 	in.session_id = d->session.id;
 	in.thread_id = desk_thread(d, 0)->id;
 	assert_int_equal(desk_command(d, AR_CMD_RESUME_THREAD, &in), AR_OK);
-	desk_expect(d, "history.window.loaded history.reconstructed task.retrying task.attempt.started "
-		       "thread.updated "
-		       "tool.failed " ASKED " tool.started snapshot.updated");
+	desk_expect(d, "history.window.loaded history.reconstructed snapshot.updated task.retrying "
+		       "task.attempt.started thread.updated "
+		       "tool.failed " ASKED " tool.started");
 }
 
 static void test_a_tool_that_asks_too_much_gets_no_answer(void **state)

@@ -57,10 +57,8 @@ static void test_gives_up_and_is_resumed(void **state)
 	assert_int_equal(recover(d), AR_OK);
 	desk_expect(d, ""); /* said already */
 	assert_int_equal(resume(d, thread), AR_OK);
-	desk_expect(d, "history.window.loaded history.reconstructed action.resolved task.retrying "
-		       "task.attempt.started "
-		       "thread.updated "
-		       "model.requested snapshot.updated");
+	desk_expect(d, "history.window.loaded history.reconstructed snapshot.updated action.resolved "
+		       "task.retrying task.attempt.started thread.updated model.requested");
 	desk_expect_reply(d, "\"result\":\"resumed\"");
 	assert_int_equal(desk_active(d)->restarts, 0);
 }

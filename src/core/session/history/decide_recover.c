@@ -313,15 +313,23 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 	return AR_OK;
 }
 
-void ar_decide_resume_lost(struct ar_decision *d, struct ar_turn *turn)
+static void say_regained(struct ar_decision *d, const struct ar_thread *t)
 {
-	const struct ar_thread *t = ar_decide_thread(d, turn);
-
 	window_loaded(d, t);
 	say_reconstructed(d, t);
+}
+
+static void go_on(struct ar_decision *d, struct ar_turn *turn)
+{
 	ar_decide_close_recovery(d, turn);
 	ar_decide_wait_on(d, turn);
 	try_again(d, turn, AR_REASON_RESUMED);
+}
+
+void ar_decide_resume_lost(struct ar_decision *d, struct ar_turn *turn)
+{
+	say_regained(d, ar_decide_thread(d, turn));
+	go_on(d, turn);
 }
 
 /* The questions that a turn waits for. */
@@ -390,6 +398,18 @@ static void say_snapshot(struct ar_decision *d, const struct ar_thread *t, const
 			       .reason = ar_str_from(reason) });
 }
 
+/* All that was regained is said before anything goes on. */
+static void resume(struct ar_decision *d, const struct ar_thread *t, struct ar_turn *turn)
+{
+	if (!turn->lost_worker.v)
+		say_regained(d, t);
+	say_snapshot(d, t, "replay", "resume_thread");
+	if (turn->lost_worker.v)
+		ar_worker_back(d, turn);
+	else
+		go_on(d, turn);
+}
+
 enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_resume_thread_in *in = d->input->command.args;
@@ -413,14 +433,10 @@ enum ar_status ar_decide_resume_thread(struct ar_decision *d, struct ar_error *e
 		out.result = AR_RESUME_THREAD_RESULT_ALREADY_ACTIVE;
 		out.active_turn_id = turn->id;
 	} else if (turn) {
-		if (turn->lost_worker.v)
-			ar_worker_back(d, turn);
-		else
-			ar_decide_resume_lost(d, turn);
+		resume(d, t, turn);
 		out.result = AR_RESUME_THREAD_RESULT_RESUMED;
 		out.active_turn_id = turn->id;
 		out.recovery_mode = AR_STR("replay");
-		say_snapshot(d, t, "replay", "resume_thread");
 	}
 	ar_decide_reply(d, AR_CMD_RESUME_THREAD, &out);
 	return AR_OK;
