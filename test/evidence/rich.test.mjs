@@ -185,6 +185,27 @@ test('RM-02 AC-06 CX-02 the session shows its scope, threads, tasks, child, arti
 	await look();
 });
 
+test('CX-03 a compaction says what it left as it was: an open question, failures, artifacts and evidence, with the sizes before and after', async () => {
+	const long = await turn('more to say [[tokens 250]]');
+	await turn('and more [[tokens 250]]');
+	const asked = await submit(w.rt, shell('echo elsewhere'), { sessionId, createPolicy: { thread: 'new' } });
+	const question = await waitFor(async () => (await ok(w.rt, 'list_actions', { sessionId })).actions[0], 'the question');
+	const { turnId, boundaryRef } = await ok(w.rt, 'compact_thread', { sessionId, threadId, reason: 'over again' });
+	const own = async (type) => (await logOf()).find((e) => e.turnId === turnId && e.type === `context.compaction.${type}`)?.payload;
+	const completed = await waitFor(() => own('completed'), 'the boundary'), started = await own('started');
+	const { artifactRefs, evidenceRefs, incidentIds, actionIds } = completed.preserved;
+	const log = await logOf(), mine = log.filter((e) => e.threadId === threadId), ids = (type, name) => [...new Set(mine.filter((e) => e.type === type).map((e) => e[name]))];
+	assert.deepEqual([actionIds, artifactRefs], [[question.actionId], ids('artifact.changed', 'artifactId')]);
+	assert.ok(evidenceRefs.includes(w.made.packRef));
+	assert.deepEqual(incidentIds, (await ok(w.rt, 'get_thread_read', { sessionId, threadId })).threads[0].incidents.map((i) => i.incidentId));
+	assert.ok(incidentIds.length > 0);
+	assert.deepEqual([started.trigger, completed.trigger, started.boundaryRef], ['manual', 'manual', boundaryRef]);
+	assert.ok(completed.affectedTurnIds.includes(long.turnId) && completed.tokensBefore === started.tokensBefore && completed.tokensAfter > 0);
+	assert.ok(completed.summaryRef && completed.replacementHistoryRef);
+	await ok(w.rt, 'respond_action', { actionId: question.actionId, decision: 'deny' });
+	await waitFor(async () => (await logOf()).some((e) => e.turnId === asked.turnId && /^turn\.(completed|failed)$/.test(e.type)), 'the end of the turn');
+});
+
 test('a stranger checks the pack where there is nothing but a shell, openssl, sha256sum and cmp', { skip: !isRoot && 'needs root for chroot' }, () => {
 	const root = newFolder(), programs = ['sh', 'openssl', 'sha256sum', 'cmp', 'tail', 'wc', 'cat'];
 	for (const name of programs) {

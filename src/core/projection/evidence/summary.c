@@ -3,13 +3,6 @@
 #include "evidence/evidence.h"
 #include "thread.h"
 
-/* That of a session is about each of its threads. */
-static bool is_of(const struct ar_shape_evidence_record *r, struct ar_str thread)
-{
-	return ar_str_absent(thread) || !r->scope || ar_str_absent(r->scope->thread_id) ||
-	       ar_str_eq(r->scope->thread_id, thread);
-}
-
 typedef bool wanted_fn(const struct ar_shape_evidence_record *r);
 typedef void write_fn(struct ar_jw *w, const struct ar_shape_evidence_record *r);
 
@@ -20,7 +13,7 @@ static void write_those(const struct ar_session *s, struct ar_str thread, wanted
 	for (size_t i = 0; i < s->evidence.count; i++) {
 		const struct ar_shape_evidence_record *r = ar_evidence_at(s, i);
 
-		if (is_of(r, thread) && (!is_wanted || is_wanted(r)))
+		if (ar_evidence_is_of(r, thread) && (!is_wanted || is_wanted(r)))
 			write(w, r);
 	}
 	ar_jw_close_array(w);

@@ -6,6 +6,7 @@
 #include "action/action.h"
 #include "artifact/artifact.h"
 #include "context/compact.h"
+#include "evidence/evidence.h"
 #include "limits/limits.h"
 #include "quota/quota.h"
 
@@ -305,10 +306,22 @@ static struct ar_texts artifacts_of(struct ar_decision *d, const struct ar_threa
 	return ids.count > 0 ? ids : ar_texts_empty;
 }
 
+static struct ar_texts evidence_of(struct ar_decision *d, const struct ar_thread *t)
+{
+	const struct ar_session *s = d->session;
+	struct ar_str *refs = ar_arena_alloc(d->arena, (s->evidence.count + 1) * sizeof(*refs));
+	struct ar_texts of = { refs, 0 };
+
+	for (size_t i = 0; i < s->evidence.count; i++) {
+		if (ar_evidence_is_of(ar_evidence_at(s, i), t->id))
+			refs[of.count++] = ar_evidence_at(s, i)->ref;
+	}
+	return of;
+}
+
 /* Nothing of these is taken away by a boundary; readers are told what was open when it was made. */
 static const struct ar_shape_preserved *preserved(struct ar_decision *d, const struct ar_thread *t)
 {
-	static const struct ar_str none;
 	struct ar_shape_preserved *p = ar_arena_alloc(d->arena, sizeof(*p));
 	const struct ar_vec *actions = &d->session->actions, *incidents = &t->incidents;
 	struct ar_str *open = ar_arena_alloc(d->arena, (actions->count + 1) * sizeof(*open));
@@ -317,7 +330,7 @@ static const struct ar_shape_preserved *preserved(struct ar_decision *d, const s
 	*p = (struct ar_shape_preserved){ .action_ids = { open, 0 },
 					  .incident_ids = { told, 0 },
 					  .artifact_refs = artifacts_of(d, t),
-					  .evidence_refs = { &none, 0 } };
+					  .evidence_refs = evidence_of(d, t) };
 	for (size_t i = 0; i < actions->count; i++) {
 		const struct ar_action *a = actions->at[i];
 

@@ -30,4 +30,11 @@ static inline const struct ar_shape_evidence_record *ar_evidence_at(const struct
 	return ((const struct ar_evidence *)s->evidence.at[i])->record;
 }
 
+/* Thread absent: any. That of a session is about each of its threads. */
+static inline bool ar_evidence_is_of(const struct ar_shape_evidence_record *r, struct ar_str thread)
+{
+	return ar_str_absent(thread) || !r->scope || ar_str_absent(r->scope->thread_id) ||
+	       ar_str_eq(r->scope->thread_id, thread);
+}
+
 #endif
