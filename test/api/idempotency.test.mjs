@@ -1,7 +1,11 @@
 // A repeat of a write is the same write: by turnId, by sessionId, by idempotencyKey, a thousand at once, and after kill -9.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, realpathSync } from 'node:fs';
 import { before, test } from 'node:test';
-import { call, follow, ok, readLog, refused, request, submit, world } from '../lib/runtime.mjs';
+import { ask, ended, pending, seen } from '../lib/gate.mjs';
+import { call, follow, newFolder, ok, readLog, refused, request, submit, world } from '../lib/runtime.mjs';
+import { factsOf } from '../tenant/tenants.mjs';
 
 const MANY = 1000;
 let w;
@@ -167,6 +171,95 @@ test('CP-03 every write with a key: a repeat after kill -9 gets the first receip
 		await refused(w.rt, 'id_conflict', command, { ...input, ...(input.reason ? { reason: 'new' } : { threadId: `${threadId}x` }) });
 	}
 	assert.equal((await ok(w.rt, 'get_session', { sessionId })).asOfSequence, asOfSequence);
+});
+
+/** Makes writes with a key; `repeat` makes each again, as it was and with another body, before and after a kill -9: the logs stay as they are. */
+function recorder(own) {
+	const replies = [], idempotencyKey = 'k';
+	const write = async (command, input, other) => {
+		const { status, text } = await call(own.rt, command, { ...input, idempotencyKey });
+		assert.ok(status < 300, `${command}: ${text}`);
+		replies.push([command, { ...input, idempotencyKey }, other && { ...input, ...other, idempotencyKey }, text]);
+		return JSON.parse(text);
+	};
+	const repeat = async (ids) => {
+		const heads = () => Promise.all(ids.map(async (id) => (await factsOf(own.rt, undefined, id.replace(/^[a-z]+_/, 'sess_'))).length));
+		for (let round = 0; round < 2; round++) {
+			const before = await heads();
+			for (const [command, input, other, text] of replies) {
+				assert.equal((await call(own.rt, command, input)).text, text, command);
+				if (other) await refused(own.rt, 'id_conflict', command, other);
+			}
+			assert.deepEqual(await heads(), before, 'no fact');
+			await own.rt.kill9();
+			own.rt = await own.again();
+		}
+		await own.rt.stop();
+	};
+	return { write, repeat };
+}
+
+async function actAndWrite({ rt }, write) {
+	const { sessionId, turnId, threadId } = await ask(rt, ['write']);
+	const [{ actionId }] = await pending(rt, sessionId);
+	await write('respond_action', { actionId, decision: 'allow' }, { decision: 'deny' });
+	const [{ toolCallId }] = await seen(rt, sessionId, 'tool.started');
+	await write('report_tool_result', { toolCallId, output: 'done' }, { output: 'more' });
+	await ended(rt, sessionId, turnId);
+	for (let i = 0; i < 2; i++) await ended(rt, sessionId, (await submit(rt, `${i} [[tokens 250]]`, { sessionId })).turnId);
+	await write('compact_thread', { sessionId, threadId, reason: 'long' }, { reason: 'longer' });
+	await seen(rt, sessionId, 'context.compaction.completed');
+	await write('set_policy', { scope: 'session', scopeId: sessionId, policy: { mode: 'plan' } }, { policy: { mode: 'never' } });
+	const channel = { transport: 'sse', peerRole: 'client', credential: 'x' }, { channelId } = await ok(rt, 'connect_channel', { sessionId, ...channel });
+	await write('post_channel_message', { channelId, messageKind: 'status', text: 'one' }, { text: 'two' });
+	await write('evaluate_permission', { sessionId, turnId, act: { toolName: 'look', arguments: {} } }, { act: { toolName: 'drop', arguments: {} } });
+	const asked = await ask(rt, ['drop']), [question] = await pending(rt, asked.sessionId);
+	await write('resolve_permission', { actionId: question.actionId, decision: 'deny', reason: 'no' }, { reason: 'never' });
+	const running = await submit(rt, '[[tool shell {"command":"cat","background":true}]]');
+	const [{ processId }] = await seen(rt, running.sessionId, 'process.started');
+	await write('write_process_stdin', { processId, input: 'one\n' }, { input: 'two\n' });
+	await write('terminate_process', { processId, reason: 'enough' }, { reason: 'too much' });
+	await seen(rt, running.sessionId, 'process.terminated');
+	return [sessionId, asked.sessionId, running.sessionId];
+}
+
+/** Records that have a log of their own, jobs, child agents and evidence. */
+async function changeRecords({ rt }, write) {
+	const { sessionId, threadId, turnId } = await submit(rt, '[[hang]]');
+	const { workspace: { workspaceId } } = await ok(rt, 'create_workspace', {}), { worker: { workerId } } = await ok(rt, 'create_worker', { name: 'w' });
+	const { schedule: { scheduleId } } = await ok(rt, 'create_schedule', { name: 's', spec: '@yearly', start: { text: 'x' } });
+	await write('update_workspace', { workspaceId, name: 'one' }, { name: 'two' });
+	await write('archive_workspace', { workspaceId, reason: 'one' }, { reason: 'two' });
+	await write('update_worker', { workerId, name: 'one' }, { name: 'two' });
+	await write('remove_worker', { workerId, reason: 'one' }, { reason: 'two' });
+	await write('update_schedule', { scheduleId, name: 'one' }, { name: 'two' });
+	await write('end_schedule', { scheduleId, reason: 'one' }, { reason: 'two' });
+	const { jobId } = await write('create_job', { instruction: 'Say it.', input: 'a', start: false }, { input: 'b' });
+	await write('start_job', { jobId });
+	await write('cancel_job', { jobId, reason: 'one' }, { reason: 'two' });
+	const child = await write('spawn_subagent', { sessionId, threadId, turnId, objective: '[[say one]]' }, { objective: 'two' });
+	await seen(rt, sessionId, 'subagent.completed');
+	await write('close_subagent', { subagentId: child.subagentId, reason: 'one' }, { reason: 'two' });
+	await ok(rt, 'interrupt_turn', { sessionId, turnId, reason: 'enough' });
+	await ended(rt, sessionId, turnId);
+	await write('record_evidence', { sessionId, kind: 'review', source: 'us', note: 'one' }, { note: 'two' });
+	await write('export_replay', { turnId, graderInstructions: 'one' }, { graderInstructions: 'two' });
+	return [sessionId, workspaceId, workerId, scheduleId];
+}
+
+test('CP-03 OPEN-57 answers, results, policy, compaction, channels and processes: the same after kill -9, and another body is a conflict', async () => {
+	const folder = newFolder();
+	chmodSync(folder, 0o755);
+	if (process.getuid() === 0) execFileSync('chown', ['1000:1000', folder]);
+	const own = await world({ config: { 'tools.workspace': folder, permission_rules: [{ name: 'cat', effect: 'allow', tool: 'shell', command: 'cat' }] } });
+	const { write, repeat } = recorder(own);
+	await repeat(await actAndWrite(own, write));
+});
+
+test('CP-03 OPEN-57 workspaces, workers, schedules, jobs, child agents and evidence: the same after kill -9, and another body is a conflict', async () => {
+	const own = await world({ config: { 'workspaces.dir': realpathSync(newFolder()) } });
+	const { write, repeat } = recorder(own);
+	await repeat(await changeRecords(own, write));
 });
 
 test('OPEN-57 an id of the caller and a key together are refused: either alone makes a repeat safe', async () => {

@@ -47,18 +47,26 @@ test('RM-07 RM-21 two models, the first is throttled: profile, count, decision, 
 	assert.equal(thread.modelRouting.selectedModel, 'free');
 });
 
-test('EV-39 a new thread and a branch: both begin with thread.started, and are there after kill -9', async () => {
+test('EV-39 a new thread, a branch and a delegated one: each begins with thread.started, and is there after kill -9', async () => {
 	const first = await submit(w.rt, 'one');
 	await ended(w.rt, first.sessionId, first.turnId);
 	const branch = await ok(w.rt, 'fork_thread', { sessionId: first.sessionId, threadId: first.threadId, turnId: first.turnId });
-	const started = await facts(w.rt, first.sessionId, 'thread.started');
-	assert.deepEqual(started.map((e) => e.payload.reason), ['new', 'branch']);
-	assert.deepEqual(new Set(started.map((e) => e.sessionId)).size, 1);
-	assert.deepEqual([started[1].payload.parentThreadId, started[1].payload.parentTurnId], [first.threadId, first.turnId]);
+	const { sessionId, threadId } = first, { turnId } = await submit(w.rt, '[[hang]]', { sessionId, threadId });
+	const child = await ok(w.rt, 'spawn_subagent', { sessionId, threadId, turnId, objective: '[[say mine]]' });
+	const started = await facts(w.rt, sessionId, 'thread.started');
+	assert.deepEqual(started.map((e) => [e.threadId, e.sessionId, e.payload.reason, e.payload.parentThreadId, e.payload.parentTurnId, e.payload.subagentId]), [
+		[threadId, sessionId, 'new', undefined, undefined, undefined],
+		[branch.threadId, sessionId, 'branch', threadId, first.turnId, undefined],
+		[child.childThreadId, sessionId, 'delegate', threadId, turnId, child.subagentId],
+	]);
+	assert.ok(started.every((e) => e.payload.status));
+	await waitFor(async () => (await facts(w.rt, sessionId, 'subagent.completed'))[0], 'the end of the child');
 	await w.rt.kill9();
 	w.rt = await w.again();
-	const { threads } = await ok(w.rt, 'get_session', { sessionId: first.sessionId });
-	assert.deepEqual(threads.map((t) => t.threadId), [first.threadId, branch.threadId]);
+	const { threads } = await ok(w.rt, 'get_session', { sessionId }), { subagents } = await ok(w.rt, 'list_subagents', { sessionId });
+	assert.deepEqual([...threads.map((t) => t.threadId), ...subagents.map((s) => s.childThreadId)], started.map((e) => e.threadId));
+	assert.equal((await read(w.rt, { sessionId, threadId: child.childThreadId })).threadId, child.childThreadId);
+	await ok(w.rt, 'interrupt_turn', { sessionId, turnId, reason: 'enough' });
 });
 
 test('OPEN-08 OPEN-10 TL-18 six ways to end without a result: status and category differ, and two of them are errors in the metrics', async () => {

@@ -162,9 +162,12 @@ test('RM-17 OW-06 a session shows versions, preview, diff and faults of an artif
 	assert.equal((await ok(w.rt, 'get_artifact', { artifactId: 'report-1', sessionId })).versions.length, 2);
 });
 
-test('RM-06 a thread counts its calls and artifacts', async () => {
+test('RM-06 a thread counts its calls, artifacts and evidence, with their refs', async () => {
 	const { sessionId, events } = await turn(call('write_file', { path: 't', content: '1' }) + call('read_file', { path: 'none' }) + call('read_file', { path: 't' }));
-	const [{ artifactSummary, toolCalls }] = (await ok(w.rt, 'get_thread_read', { sessionId, threadId: events[0].threadId })).threads;
+	const { packRef } = await ok(w.rt, 'export_evidence', { turnId: events[0].turnId });
+	const [{ artifactSummary, toolCalls, evidenceSummary }] = (await ok(w.rt, 'get_thread_read', { sessionId, threadId: events[0].threadId })).threads;
+	assert.deepEqual(evidenceSummary.evidenceRefs, [packRef]);
+	assert.deepEqual(toolCalls.map((c) => c.toolCallId), [...new Set(events.filter((e) => e.type === 'tool.started').map((e) => e.toolCallId))]);
 	assert.deepEqual([artifactSummary.count, artifactSummary.artifactRefs], [1, changed(events).map((e) => e.artifactId)]);
 	assert.deepEqual(toolCalls.map((c) => c.status).sort(), ['failed', 'ok', 'ok']);
 });
