@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { facts } from '../lib/gate.mjs';
@@ -158,4 +159,23 @@ test('cancel_task while the check runs ends its process and the task; criteria t
 	for (const acceptance of bad) await refused(w.rt, 'invalid_input', 'create_task', { sessionId, objective: 'x', acceptance });
 	const { taskId: plain } = await run('create_task', { sessionId, objective: 'x' });
 	await refused(w.rt, 'invalid_field', 'update_task', { taskId: plain, changed: { acceptance: bad[1] } });
+});
+
+test('AN-24 a model that ticks every item of its list and stops has not completed the task: its criteria are unmet', async () => {
+	const todos = createServer((req, res) => req.resume().on('end', () => res.setHeader('content-type', 'application/json').end('{"ok":true}')));
+	await new Promise((done) => todos.listen(0, '127.0.0.1', done));
+	const url = `http://127.0.0.1:${todos.address().port}/`, http_tools = [{ name: 'todo_write', description: 'Writes the list.', url, read_only: true }];
+	const { rt } = await world({ config: { http_tools } });
+	const list = (status) => `[[tool todo_write {"todos":[{"text":"a","status":"${status}"},{"text":"b","status":"${status}"}]}]]`;
+	const { sessionId } = await ok(rt, 'create_session', {});
+	const { taskId } = await ok(rt, 'create_task', { sessionId, objective: `${list('pending')}[[then]]${list('completed')}[[then]][[say All done.]]`, acceptance: [{ criterion: 'artifact there' }] });
+	await ok(rt, 'start_task', { taskId, worker: { kind: 'agent' } });
+	const record = await waitFor(async () => ((r) => r.status === 'waiting_input' && r)(await ok(rt, 'get_task', { taskId })), 'a task that waits');
+	assert.equal(record.attempts[0].statusDetail, 'completed', 'the model has stopped');
+	const turn = (await ok(rt, 'get_session', { sessionId })).threads.flatMap((t) => t.turns)[0];
+	assert.deepEqual(turn.items.filter((i) => i.kind === 'todo').map((i) => i.status), ['completed', 'completed']);
+	assert.deepEqual((await facts(rt, sessionId, 'task.completed')).filter((e) => e.taskId === taskId), []);
+	await refused(rt, 'acceptance_unmet', 'complete_task', { taskId, acceptance: [{ criterion: 'artifact there', satisfied: false }] });
+	todos.close();
+	await rt.stop();
 });
