@@ -9658,7 +9658,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  { AR_TARGET_WORKSPACE, 1, { offsetof(struct ar_cmd_update_workspace_in, workspace_id) }, AR_ERR_WORKSPACE_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_update_workspace_in, idempotency_key) }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED, AR_ERR_VERSION_CONFLICT, AR_ERR_INVALID_INPUT, AR_ERR_POLICY_DENIED, AR_ERR_UNAVAILABLE, AR_ERR_ISOLATION_UNSUPPORTED }, 7,
-	  (const uint16_t[]){ AR_EV_WORKSPACE_UPDATED }, 1, 200, NULL, "extension (workspaceId without a verb)" },
+	  (const uint16_t[]){ AR_EV_WORKSPACE_UPDATED, AR_EV_POLICY_CHANGED }, 2, 200, NULL, "extension (workspaceId without a verb)" },
 	[AR_CMD_ARCHIVE_WORKSPACE] = { AR_CMD_ARCHIVE_WORKSPACE, "archive_workspace",
 	  "Archive a workspace: it takes no new sessions; those that it has keep it. Its files stay.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_archive_workspace_in_fields, 3, sizeof(struct ar_cmd_archive_workspace_in), NULL, 0, false, 0, 0 },

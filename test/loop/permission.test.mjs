@@ -191,7 +191,7 @@ test('a turn and a session may tighten what the host lets run, not loosen it', a
 	const set = (policy) => ({ scope: 'session', scopeId: sessionId, policy });
 	await refused(usual.rt, 'invalid_policy', 'set_policy', set({ mode: 'bypass' }));
 	await refused(usual.rt, 'invalid_policy', 'set_policy', set({ rules: [{ name: 'all', tool: '*', decision: 'allow' }] }));
-	await refused(usual.rt, 'not_authorized', 'set_policy', { scope: 'host', policy: {} });
+	assert.match((await refused(usual.rt, 'not_authorized', 'set_policy', { scope: 'host', policy: {} })).message, /in the settings file of agentd \(permission, permission_rules, budget\)/);
 });
 
 test('P12 the policy of a session is a fact: it holds after kill -9, and the same again does nothing', async () => {

@@ -170,3 +170,22 @@ test('a workspace that allows more than the settings gives nothing more; one tha
 	assert.match(refused.payload.decisionReason, /sandbox\.allow_danger/);
 	await at.rt.stop();
 });
+
+test('HK-16 other profiles of a workspace are one policy.changed in its log, with what was before, and after kill -9', async () => {
+	const at = await world({ config: { 'workspaces.dir': realpathSync(newFolder()) } });
+	const { workspace: { workspaceId } } = await ok(at.rt, 'create_workspace', { allowedProfiles: ['read_only', 'no_network'] });
+	const change = (more) => ok(at.rt, 'update_workspace', { workspaceId, ...more });
+	await change({ allowedProfiles: ['read_only', 'no_network'], name: 'renamed' });
+	await change({ allowedProfiles: ['read_only'] });
+	await at.rt.kill9();
+	at.rt = await at.again();
+	await change({ allowedProfiles: [] });
+	const log = await factsOf(at.rt, undefined, workspaceId.replace(/^ws_/, 'sess_')), changed = log.filter((f) => f.type === 'policy.changed');
+	const read = async (outputRef) => JSON.parse((await ok(at.rt, 'read_output', { outputRef })).content);
+	assert.deepEqual(await Promise.all(changed.map(async ({ payload: p }) => [p.scope, await read(p.previousPolicyRef), await read(p.policyRef), p.changedBy.accountRef])), [
+		['workspace', { allowedProfiles: ['read_only', 'no_network'] }, { allowedProfiles: ['read_only'] }, 'local'],
+		['workspace', { allowedProfiles: ['read_only'] }, {}, 'local'],
+	]);
+	assert.deepEqual(changed.map((f) => log[log.indexOf(f) - 1].type), ['workspace.updated', 'workspace.updated']);
+	await at.rt.stop();
+});

@@ -357,8 +357,10 @@ static enum ar_status target_set_policy(struct ar_call *c, struct target *t, str
 	set_key(c, t, "key", in->idempotency_key);
 	if (in->scope != AR_SET_POLICY_SCOPE_SESSION)
 		return ar_refuse(err, AR_ERR_NOT_AUTHORIZED,
-				 "only the policy of a session can be set here; that of the host is in the "
-				 "settings (permission.mode, permission_rules)");
+				 "only the policy of a session can be set here; rules and limits of the host "
+				 "and of a workspace are in the settings file of agentd (permission, "
+				 "permission_rules, budget), and sandbox profiles of a workspace are set by "
+				 "update_workspace");
 	if (ar_str_absent(in->scope_id))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "scopeId names the session");
 	return ar_call_session(in->scope_id, &t->session_key, err);

@@ -251,6 +251,28 @@ static bool change_record(const struct ar_decision *d, struct ar_shape_workspace
 	return is_renamed || is_trust_new || is_isolation_new || is_environment_new || are_profiles_new;
 }
 
+/* What the workspace takes away of what the host lets its sessions do, as a content; {}: nothing. */
+static struct ar_str policy_of(struct ar_decision *d, const struct ar_shape_workspace_record *r)
+{
+	struct ar_jw w = ar_decide_json(d);
+
+	ar_jw_open(&w);
+	if (r->allowed_profiles.count > 0)
+		ar_jw_mtexts(&w, "allowedProfiles", r->allowed_profiles);
+	ar_jw_close(&w);
+	return ar_decide_content(d, ar_decide_json_end(d));
+}
+
+static void say_policy(struct ar_decision *d, struct ar_str before)
+{
+	ar_decide_emit(d, AR_EV_POLICY_CHANGED, &none,
+		       &(struct ar_ev_policy_changed){ .scope = AR_POLICY_CHANGED_SCOPE_WORKSPACE,
+						       .policy_ref = policy_of(d, d->session->own),
+						       .previous_policy_ref = before,
+						       .changed_by = &(struct ar_shape_policy_author){
+							       .account_ref = d->input->account } });
+}
+
 enum ar_status ar_decide_update_workspace(struct ar_decision *d, struct ar_error *err)
 {
 	struct ar_shape_workspace_record record;
@@ -259,11 +281,16 @@ enum ar_status ar_decide_update_workspace(struct ar_decision *d, struct ar_error
 		return AR_E_REFUSED;
 	record = *d->session->own;
 	if (change_record(d, &record)) {
+		bool is_policy = !ar_texts_eq(record.allowed_profiles, d->session->own->allowed_profiles);
+		struct ar_str before = is_policy ? policy_of(d, d->session->own) : AR_STR_NONE;
+
 		record.version++;
 		record.updated_at = d->input->now;
 		ar_decide_emit(d, AR_EV_WORKSPACE_UPDATED, &none,
 			       &(struct ar_ev_workspace_updated){ .actor = d->input->account,
 								  .workspace = &record });
+		if (is_policy)
+			say_policy(d, before);
 	}
 	ar_decide_reply(d, AR_CMD_UPDATE_WORKSPACE,
 			&(struct ar_cmd_update_workspace_out){ .workspace = d->session->own });
