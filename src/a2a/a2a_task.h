@@ -12,6 +12,9 @@
 /* The extension of ours: where a reader of the stream is, so that it can go on after a cut. */
 #define AR_A2A_CURSOR_EXTENSION "urn:agentruntime:a2a:cursor:v1"
 
+/* An extension of ours: a message that is sent again with its id is answered with the same task. */
+#define AR_A2A_MESSAGE_ID_EXTENSION "urn:agentruntime:a2a:message-id:v1"
+
 enum ar_a2a_state {
 	AR_A2A_SUBMITTED,
 	AR_A2A_WORKING,

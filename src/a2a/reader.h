@@ -37,6 +37,7 @@ struct ar_a2a_card {
 	struct ar_a2a_interface interfaces[AR_A2A_INTERFACES_MAX]; /* as the peer prefers them */
 	size_t interface_count;
 	bool has_streaming, has_push;
+	bool is_repeat_safe; /* it has the extension AR_A2A_MESSAGE_ID_EXTENSION */
 	struct ar_str required; /* an extension that a client must know; absent: none */
 };
 

@@ -1,4 +1,5 @@
 /* See reader.h. Cards: of 1.0, of 0.3, and those that serve both. Pure functions. */
+#include "a2a_task.h"
 #include "reader_priv.h"
 
 #define URL_MAX 2048
@@ -79,6 +80,17 @@ static enum ar_peer_error read_old_interfaces(struct ar_a2a_reading *r, struct a
 	return error;
 }
 
+static bool has_extension(struct ar_json extensions, const char *uri)
+{
+	struct ar_str text;
+
+	for (struct ar_json_iter it = ar_json_iter(extensions); ar_json_next(&it);) {
+		if (ar_json_str(ar_json_get(it.value, "uri"), &text) && ar_str_is(text, uri))
+			return true;
+	}
+	return false;
+}
+
 static void read_required(struct ar_a2a_reading *r, struct ar_json extensions, struct ar_a2a_card *ret)
 {
 	for (struct ar_json_iter it = ar_json_iter(extensions); ar_json_next(&it);) {
@@ -103,6 +115,8 @@ enum ar_peer_error ar_a2a_read_card(struct ar_a2a_reading *r, struct ar_json v, 
 	ret->version = text_of(r, v, "version");
 	ret->has_streaming = is_true(capabilities, "streaming");
 	ret->has_push = is_true(capabilities, "pushNotifications");
+	ret->is_repeat_safe =
+		has_extension(ar_json_get(capabilities, "extensions"), AR_A2A_MESSAGE_ID_EXTENSION);
 	read_required(r, ar_json_get(capabilities, "extensions"), ret);
 	for (struct ar_json_iter it = ar_json_iter(interfaces); error == AR_PEER_OK && ar_json_next(&it);)
 		error = read_interface(r, it.value, ret);

@@ -79,7 +79,7 @@ test('A2-10 the card of the standard agent has what A2A 1.0 asks for, and nothin
 			{ url: `${URL}/a2a/second/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
 		],
 		version: '2.1',
-		capabilities: { streaming: true, pushNotifications: card.capabilities.pushNotifications, extensions: [{ uri: 'urn:agentruntime:a2a:cursor:v1', description: card.capabilities.extensions[0].description }], extendedAgentCard: true },
+		capabilities: { streaming: true, pushNotifications: card.capabilities.pushNotifications, extensions: [{ uri: 'urn:agentruntime:a2a:cursor:v1', description: card.capabilities.extensions[0].description }, { uri: 'urn:agentruntime:a2a:message-id:v1', description: 'A message that is sent again with its id is answered with the same task.' }], extendedAgentCard: true },
 		securitySchemes: { bearer: { httpAuthSecurityScheme: { description: 'A token of this server, or one that it accepts.', scheme: 'Bearer' } } },
 		defaultInputModes: ['text/plain', 'application/json'],
 		defaultOutputModes: ['text/plain', 'application/json'],

@@ -56,6 +56,7 @@ static void keep_card(struct ar_a2a_client *client, const struct ar_a2a_card *ca
 					      .key_id = ar_arena_str(&fresh, key),
 					      .has_streaming = card->has_streaming,
 					      .has_push = card->has_push,
+					      .is_repeat_safe = card->is_repeat_safe,
 					      .is_signature_checked = client->keys != NULL };
 	client->card_until = ar_a2a_now() + (ar_usec)client->o.card_ms * 1000;
 	ar_arena_fini(&client->card_arena);

@@ -18,11 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MESSAGE_ID_TEXT "A message that is sent again with its id is answered with the same task."
 #define CURSOR_TEXT "A cursor in every event of a stream; Last-Event-ID continues after it."
 
 static const struct ar_a2a_extension extensions[] = {
 	{ { AR_A2A_CURSOR_EXTENSION, sizeof(AR_A2A_CURSOR_EXTENSION) - 1 },
 	  { CURSOR_TEXT, sizeof(CURSOR_TEXT) - 1 } },
+	{ { AR_A2A_MESSAGE_ID_EXTENSION, sizeof(AR_A2A_MESSAGE_ID_EXTENSION) - 1 },
+	  { MESSAGE_ID_TEXT, sizeof(MESSAGE_ID_TEXT) - 1 } },
 };
 
 #define NAME_MAX_LEN 48 /* it is in addresses, and in the source of turns */

@@ -260,14 +260,15 @@ static void cards_of_both_versions(void **state)
 				 &c),
 		AR_PEER_OK);
 	assert_int_equal(c.interface_count, 1);
-	assert_true(c.has_streaming && !c.has_push);
+	assert_true(c.has_streaming && !c.has_push && !c.is_repeat_safe);
 	assert_string_equal(c.interfaces[0].tenant.p, "t");
 	assert_int_equal(
 		ar_a2a_read_card(&f->reading,
 				 parse(f, "{\"name\":\"n\",\"url\":\"https://h/\",\"protocolVersion\":"
 					  "\"0.3.0\",\"additionalInterfaces\":[{\"url\":\"https://h/2\","
 					  "\"transport\":\"HTTP+JSON\"}],\"capabilities\":{\"extensions\":"
-					  "[{\"uri\":\"urn:x\",\"required\":true}]}}"),
+					  "[{\"uri\":\"urn:agentruntime:a2a:message-id:v1\"},"
+					  "{\"uri\":\"urn:x\",\"required\":true}]}}"),
 				 &c),
 		AR_PEER_OK);
 	assert_int_equal(c.interface_count, 2);

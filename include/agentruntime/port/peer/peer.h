@@ -97,6 +97,7 @@ struct ar_peer_card {
 	struct ar_str text; /* the card itself, as a capability snapshot to keep; JSON */
 	struct ar_str key_id; /* of the pinned key that signed it; absent: no key is pinned */
 	bool has_streaming, has_push, is_signature_checked;
+	bool is_repeat_safe; /* it says that the same message, sent again, is the same task */
 };
 
 struct ar_peer_result {
