@@ -59,8 +59,8 @@ struct ar_tool {
 	struct ar_str schema; /* JSON Schema of the arguments: the text of an object */
 	struct ar_str origin; /* server or connector it comes from; absent for local ones */
 	struct ar_str title; /* for people; may be absent */
-	/* What its source says of its behaviour, believed or not: JSON; absent: nothing */
-	struct ar_str annotations;
+	struct ar_str
+		annotations; /* what its source says of its behaviour, believed or not: JSON; or absent */
 	enum ar_tool_owner owner;
 	uint32_t capabilities; /* of enum ar_tool_capability */
 	bool is_read_only;
@@ -71,10 +71,10 @@ struct ar_tool {
 	bool blocks_interrupt; /* an interruption waits for its end instead of cancelling it */
 	/* All it does happens inside the boundary of the call: a profile has to be settled and available */
 	bool is_confined;
-	/* All it does is done by the process it asks for: before that nothing has happened */
-	bool runs_process;
+	bool runs_process; /* all it does is done by the process it asks for: before that nothing happened */
 	bool works_in_folder; /* of the session: one without a folder is not offered it */
 	bool is_plan; /* its call asks a person to approve a plan */
+	bool outlives_us; /* its work is elsewhere, and a new call of the same operation finds it again */
 	bool is_of_workspace; /* of a server that the workspace itself brings: for its sessions alone */
 	int64_t limit_ms; /* longest time of one call; 0: as the policy says */
 };
@@ -253,14 +253,14 @@ struct ar_tool_call {
 	/* Whom it is for. */
 	struct ar_str session_id, thread_id, turn_id, tool_call_id;
 	struct ar_str trace_parent; /* W3C traceparent of the call; absent: nothing is traced */
-	/* What the model asked for once: the same when a lost call is tried again, which has a tool_call_id
-	 * of its own */
+	/* What the model asked for once: the same when a lost call is tried again under another id */
 	struct ar_str operation_id;
 	struct ar_str account, tenant; /* whose session it is; the account may be absent */
 	struct ar_str workspace; /* folder that local tools work in, absolute; absent: none */
 	struct ar_str worker; /* wk_..., that has the workspace; absent: this machine */
 	enum ar_sandbox_profile profile; /* that it was allowed to run in; 0: none was settled */
 	ar_usec deadline; /* monotonic; the caller cancels then, a source may use it to ask for less */
+	bool is_released; /* set before cancel(): another process goes on with it, so it is only left */
 	/* Set before start(): its process is there already, from before a restart. The source asks for none
 	 * and waits for process_began and process_ended as if it had */
 	struct ar_str process_id;

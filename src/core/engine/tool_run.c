@@ -35,6 +35,7 @@ struct ar_live_call {
 	enum run_state state;
 	bool is_cancelled, is_late;
 	bool is_plan; /* approved by a person: there is nothing more to run */
+	bool is_found_again; /* by the next start: its work is not in this process */
 	bool is_without_host; /* it wanted a process, and there is nobody to run one */
 	struct ar_str id, tool, step;
 	ar_usec told; /* monotonic: the newest progress */
@@ -58,7 +59,7 @@ struct ar_live_call {
 /* A process is found again by the next start, with what it has done meanwhile. */
 static bool outlives_us(const struct ar_live_call *r)
 {
-	return !ar_str_empty(r->call.process_id);
+	return r->is_found_again || !ar_str_empty(r->call.process_id);
 }
 
 static void run_free(struct ar_live_call *r)
@@ -512,6 +513,14 @@ static void on_args(struct ar_store_op *op)
 		run_now(r);
 }
 
+static bool finds_again(struct ar_live *l, struct ar_str name)
+{
+	const struct ar_inventory *inv = ar_live_inventory(l->engine, &l->state);
+	const struct ar_tool *tool = inv ? ar_inventory_find(inv, name) : NULL;
+
+	return tool && tool->outlives_us;
+}
+
 void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 {
 	const struct ar_turn *turn = effect->tool_call.turn;
@@ -549,6 +558,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 		.profile = (enum ar_sandbox_profile)call->profile.v,
 		.process_id = process ? ar_arena_str(a, process->id) : AR_STR_NONE
 	};
+	r->is_found_again = finds_again(l, r->tool);
 	if (e->o.policy->is_traced)
 		r->call.trace_parent = ar_traceparent(a, l->state.id, r->call.turn_id, r->id);
 	ar_list_push(&l->calls, &r->node);
@@ -670,7 +680,7 @@ void ar_tools_release(struct ar_live *l)
 	AR_LIST_FOR_SAFE (it, &l->calls) {
 		struct ar_live_call *r = AR_CONTAINER_OF(it, struct ar_live_call, node);
 
-		r->is_cancelled = true;
+		r->is_cancelled = r->call.is_released = true;
 		if (r->state == RUN_PLANNED)
 			run_free(r);
 		else if (r->state == RUN_RUNNING)
