@@ -8135,6 +8135,8 @@ static const struct ar_field_desc ar_cmd_report_peer_task_out_fields[] = {
 	  "The peer's context.", NULL },
 	{ "nativeStatus", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_report_peer_task_out, native_status), NULL, { 0, false },
 	  "The newest status that is known.", NULL },
+	{ "isAnswered", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_report_peer_task_out, is_answered), NULL, { 0, false },
+	  "The peer has answered by a message alone, and there is no task.", NULL },
 };
 
 static const struct ar_transition ar_turn_transitions[] = {
@@ -9950,7 +9952,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	[AR_CMD_REPORT_PEER_TASK] = { AR_CMD_REPORT_PEER_TASK, "report_peer_task",
 	  "Tell a session what a peer said about a task. For the runtime alone.",
 	  true, true, false, 1u << 1, "submit", { ar_cmd_report_peer_task_in_fields, 16, sizeof(struct ar_cmd_report_peer_task_in), NULL, 0, false, 0, 0 },
-	  { ar_cmd_report_peer_task_out_fields, 4, sizeof(struct ar_cmd_report_peer_task_out), NULL, 0, false, 0, 0 },
+	  { ar_cmd_report_peer_task_out_fields, 5, sizeof(struct ar_cmd_report_peer_task_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_ANY, 1, { offsetof(struct ar_cmd_report_peer_task_in, tool_call_id) }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_NOT_FOUND, AR_ERR_CONFLICT }, 3,

@@ -7573,6 +7573,7 @@ struct ar_cmd_report_peer_task_out { /* report_peer_task, result */
 	struct ar_str remote_task_id; /* string? */
 	struct ar_str remote_context_id; /* string? */
 	struct ar_str native_status; /* string? */
+	struct ar_opt_bool is_answered; /* bool? */
 };
 
 extern const struct ar_enum_desc ar_thread_status_desc;

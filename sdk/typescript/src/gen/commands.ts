@@ -3281,6 +3281,8 @@ export interface ReportPeerTaskResult {
   remoteContextId?: string;
   /** The newest status that is known. */
   nativeStatus?: string;
+  /** The peer has answered by a message alone, and there is no task. */
+  isAnswered?: boolean;
   [extra: string]: unknown;
 }
 

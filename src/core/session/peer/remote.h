@@ -10,7 +10,7 @@
 #define AR_WORKER_PEER "peer" /* kind of the worker that is a remote agent; its id is the name */
 #define AR_PEER_TOOL "delegate_to_peer"
 #define AR_PEER_EDGE "peer_task" /* kind of the edge to a task of a peer */
-#define AR_PEER_PROTOCOL "a2a"
+#define AR_PEER_NATIVE_PROTOCOL "a2a"
 #define AR_PEER_CHANNEL_PREFIX "peer:" /* of the channel of a peer, before its name */
 #define AR_REMOTE_TASKS_MAX 16 /* newest that are kept per run */
 
@@ -18,6 +18,7 @@
 #define AR_CATEGORY_PEER_FAILED "peer_failed"
 #define AR_CATEGORY_PEER_REJECTED "rejected"
 #define AR_CATEGORY_PEER_CANCELLED "peer_cancelled"
+#define AR_CATEGORY_NETWORK "network" /* it was not reached, and nothing was handed on */
 #define AR_CATEGORY_PEER_LOST "peer_lost" /* it cannot be reached, or does not know the task any more */
 
 /* ---- state.c ---- */

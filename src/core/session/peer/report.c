@@ -150,7 +150,7 @@ static void emit_connected(struct ar_decision *d, const struct peer_report *t)
 					       : c		      ? c->capabilities
 								      : (struct ar_texts){ 0 },
 			       .last_seen_at = d->input->now,
-			       .native_protocol = AR_STR(AR_PEER_PROTOCOL),
+			       .native_protocol = AR_STR(AR_PEER_NATIVE_PROTOCOL),
 			       .agent_card_ref = t->now.agent_card_ref });
 }
 
@@ -189,7 +189,7 @@ static void begin(struct ar_decision *d, struct peer_report *t)
 
 	t->now = t->known ? *t->known
 			  : (struct ar_shape_remote_task){
-				    .native_protocol = AR_STR(AR_PEER_PROTOCOL),
+				    .native_protocol = AR_STR(AR_PEER_NATIVE_PROTOCOL),
 				    .remote_context_id = in->remote_context_id,
 				    .remote_agent_ref = in->peer,
 				    .status = AR_TASK_STATUS_UNKNOWN,
@@ -270,6 +270,13 @@ static void record(struct ar_decision *d, const struct peer_report *t)
 	emit_status(d, t);
 }
 
+/* A message was all that the peer had to say: it has no task that could be followed. */
+static bool is_answered(const struct peer_report *t)
+{
+	return t->known && ar_str_absent(t->known->remote_task_id) &&
+	       t->known->recovery_state == AR_REMOTE_TASK_RECOVERY_STATE_UNRECONCILED;
+}
+
 /* What is known of the operation: the host goes on from there. */
 static void reply(struct ar_decision *d, const struct peer_report *t)
 {
@@ -277,7 +284,8 @@ static void reply(struct ar_decision *d, const struct peer_report *t)
 			&(struct ar_cmd_report_peer_task_out){ .is_sent = t->known != NULL,
 							       .remote_task_id = t->now.remote_task_id,
 							       .remote_context_id = t->now.remote_context_id,
-							       .native_status = t->now.native_status });
+							       .native_status = t->now.native_status,
+							       .is_answered = AR_OPT_BOOL(is_answered(t)) });
 }
 
 enum ar_status ar_decide_report_peer_task(struct ar_decision *d, struct ar_error *err)
@@ -374,8 +382,8 @@ enum ar_status ar_decide_link_peer_task(struct ar_decision *d, struct ar_error *
 	if (ar_session_remote(d->session, in->channel_id, in->remote_task_id))
 		return AR_OK;
 	r = (struct ar_shape_remote_task){
-		.native_protocol =
-			ar_str_absent(c->native_protocol) ? AR_STR(AR_PEER_PROTOCOL) : c->native_protocol,
+		.native_protocol = ar_str_absent(c->native_protocol) ? AR_STR(AR_PEER_NATIVE_PROTOCOL)
+								     : c->native_protocol,
 		.remote_task_id = in->remote_task_id,
 		.remote_context_id =
 			ar_str_empty(in->remote_context_id) ? AR_STR("unknown") : in->remote_context_id,

@@ -15,7 +15,9 @@ enum ar_status ar_peer_plan(struct ar_decision *d, const struct ar_task *task, s
 {
 	const struct ar_inventory *tools = d->input->policy->inventory;
 
-	if (!tools || !ar_inventory_find(tools, AR_STR(AR_PEER_TOOL)))
+	const struct ar_tool *tool = tools ? ar_inventory_find(tools, AR_STR(AR_PEER_TOOL)) : NULL;
+
+	if (!tool || !ar_decide_may_use(d, tool))
 		return ar_refuse(err, AR_ERR_WORKER_UNAVAILABLE,
 				 "no peer is configured; add one to `peers` of the settings");
 	if (ar_str_empty(ret->run.worker->id))
@@ -89,19 +91,33 @@ static void ended_well(struct ar_decision *d, struct ar_turn *turn, const struct
 		ar_decide_complete(d, turn, first ? first->read_ref : AR_STR_NONE, AR_STR("peer_ended"));
 }
 
+/* The sentence of the call that has just ended; absent: it ended otherwise. */
+static struct ar_str reason_of(const struct ar_decision *d)
+{
+	struct ar_str said =
+		d->input->kind == AR_IN_TOOL_DONE ? d->input->tool_done.result->message : AR_STR_NONE;
+
+	return ar_str_utf8_prefix(ar_str_empty(said) ? AR_STR("tool.failed has the reason") : said,
+				  SHOWN_MAX);
+}
+
+/* What was not handed on can be handed on again, and a peer that failed may not fail again. */
+static bool is_retryable(struct ar_str category)
+{
+	return ar_str_is(category, AR_CATEGORY_PEER_FAILED) || ar_str_is(category, AR_CATEGORY_NETWORK);
+}
+
 static void ended_badly(struct ar_decision *d, struct ar_turn *turn, const struct ar_invocation *call)
 {
-	struct ar_str said = ar_str_absent(call->preview) ? AR_STR("") : call->preview;
-
 	ar_decide_fail(d, turn,
 		       &(struct ar_ending){
 			       .status = AR_TURN_FAILED_STATUS_FAILED,
 			       .category = ar_str_empty(call->category) ? AR_STR(AR_CATEGORY_PEER_FAILED)
 									: call->category,
 			       .message = ar_arena_fmt(d->arena, "The peer did not do it (%.*s): %.*s",
-						       AR_STR_ARG(call->status), AR_STR_ARG(said)),
+						       AR_STR_ARG(call->status), AR_STR_ARG(reason_of(d))),
 			       .advice = AR_STR("look at remoteTask of the task, then retry the task"),
-			       .retryable = ar_str_is(call->category, AR_CATEGORY_PEER_FAILED) });
+			       .retryable = is_retryable(call->category) });
 }
 
 void ar_peer_go_on(struct ar_decision *d, struct ar_turn *turn, const struct ar_task *task)

@@ -213,6 +213,8 @@ static void messages_are_no_output(void **state)
 
 	tell(&h, (struct told){ .native = "completed", .task = "r1", .message = "It is in the drawer." });
 	desk_expect_payload(h.d, AR_EV_CHANNEL_MESSAGE, "\"direction\":\"in\"");
+	tell(&h, (struct told){ .event = AR_REPORT_PEER_TASK_EVENT_BEGIN });
+	desk_expect_reply(h.d, "\"isAnswered\":false"); /* there is a task that can be asked */
 	end_call(&h,
 		 (struct ar_tool_result){ .outcome = AR_TOOL_OK, .text = AR_STR("It is in the drawer.") });
 	expect_status(&h, "waiting_resource");
@@ -222,6 +224,16 @@ static void messages_are_no_output(void **state)
 				      &(struct ar_cmd_complete_task_in){ .task_id = h.task }),
 			 AR_OK);
 	expect_status(&h, "completed");
+}
+
+/* After a restart nothing is looked for: the peer has said all that it had to say. */
+static void an_answer_without_task_is_known(void **state)
+{
+	struct handed h = begun(*state);
+
+	tell(&h, (struct told){ .message = "Hello." });
+	tell(&h, (struct told){ .event = AR_REPORT_PEER_TASK_EVENT_BEGIN });
+	desk_expect_reply(h.d, "\"isAnswered\":true");
 }
 
 /* A2-07, A2-12: with one it is complete, and the edge shows it. */
@@ -389,6 +401,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(both_identities_are_kept, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(recovery_tells_states_apart, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(messages_are_no_output, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(an_answer_without_task_is_known, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(artifacts_settle_it, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(attempts_keep_their_own, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(bad_ends_have_words, desk_open, desk_close),
