@@ -1050,6 +1050,9 @@ static const struct ar_config_key peers_keys[] = {
 	{ "idle_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "120000", NULL, false, false, false, 100, 3600000, NULL, false, false,
 	  offsetof(struct ar_config_peers, idle_ms),
 	  "Longest silence of a stream; then it is opened again." },
+	{ "lost_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "600000", NULL, false, false, false, 100, 2592000000, NULL, false, false,
+	  offsetof(struct ar_config_peers, lost_ms),
+	  "How long it may be away before work that is with it counts as lost." },
 	{ "ca_file", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config_peers, ca_file),
 	  "File of certificate authorities that verify its https; empty uses the system's." },
@@ -1104,7 +1107,7 @@ const struct ar_config_list ar_config_lists[] = {
 	{ "triggers", triggers_keys, 15, sizeof(struct ar_config_triggers),
 	  offsetof(struct ar_config, triggers), offsetof(struct ar_config, triggers_count),
 	  "Requests of other systems that start a turn or a job: POST /v1/triggers/NAME." },
-	{ "peers", peers_keys, 13, sizeof(struct ar_config_peers),
+	{ "peers", peers_keys, 14, sizeof(struct ar_config_peers),
 	  offsetof(struct ar_config, peers), offsetof(struct ar_config, peers_count),
 	  "Remote agents that work may be delegated to, over A2A; see docs/peers.md." },
 };

@@ -666,6 +666,7 @@ struct ar_config_peers {
 	int64_t poll_ms;
 	int64_t timeout_ms;
 	int64_t idle_ms;
+	int64_t lost_ms;
 	const char *ca_file;
 	int64_t max_answer_bytes;
 	int64_t max_artifact_bytes;

@@ -1,6 +1,7 @@
 /* See audience.h. */
 #include "audience.h"
 
+#include "peer/remote.h"
 #include "tenant.h"
 #include "workspace/definition.h"
 
@@ -50,10 +51,27 @@ static enum ar_status read_one(const struct reading *r, struct entry e, struct a
 	return AR_OK;
 }
 
+/* Who has a peer, has the tool; each peer says again for whom it is. */
+static struct ar_tool_entry peer_entry(const struct ar_config *c, struct ar_arena *a)
+{
+	struct ar_tool_entry e = { .name = AR_STR(AR_PEER_TOOL), .owner = AR_TOOL_CONNECTOR };
+	struct ar_texts *names = &e.audience.tenants;
+
+	for (size_t i = 0; i < c->peers_count; i++) {
+		const struct ar_config_strings *of = &c->peers[i].tenants;
+
+		if (of->count == 0)
+			*names = ar_arena_texts_add(a, *names, AR_STR(AR_TENANT_LOCAL));
+		for (size_t k = 0; k < of->count; k++)
+			*names = ar_arena_texts_add(a, *names, ar_arena_str(a, ar_str_from(of->v[k])));
+	}
+	return e;
+}
+
 static enum ar_status read_tools(const struct reading *r, const struct ar_config *c, struct ar_policy *policy)
 {
 	size_t count = c->mcp_servers_count + c->http_tools_count, n = 0;
-	struct ar_tool_entry *all = ar_arena_alloc(r->arena, (count + 1) * sizeof(*all));
+	struct ar_tool_entry *all = ar_arena_alloc(r->arena, (count + 2) * sizeof(*all));
 	enum ar_status rc = AR_OK;
 
 	for (size_t i = 0; rc == AR_OK && i < c->mcp_servers_count; i++, n++) {
@@ -72,6 +90,8 @@ static enum ar_status read_tools(const struct reading *r, const struct ar_config
 		rc = read_one(r, (struct entry){ "http_tools", t->name, &t->tenants, t->workspace },
 			      &all[n].audience);
 	}
+	if (rc == AR_OK && c->peers_count > 0)
+		all[n++] = peer_entry(c, r->arena);
 	policy->tool_entries = all;
 	policy->tool_entry_count = n;
 	return rc;

@@ -550,6 +550,7 @@ static enum ar_status open_all(struct ar_host *r, struct ar_config *config, stru
 	    ar_host_triggers_check(config, true, err) != AR_OK || open_store(r, config, err) != AR_OK ||
 	    open_core(r, config, err) != AR_OK)
 		return err->status;
+	ar_delegates_report_to(r->tools.delegates, r->control);
 	if (r->start->settings)
 		ar_control_show_settings(r->control, show_settings, r);
 	ar_engine_find_zones(r->engine, ar_zones_find, &r->zones);
@@ -586,7 +587,7 @@ enum ar_status ar_host_open(uv_loop_t *loop, struct ar_config *config, const str
 	r->config = config;
 	r->start = start;
 	r->folder_lock = -1;
-	r->metrics = ar_metrics_new(ar_metric_descs, AR_METRIC_COUNT);
+	r->metrics = r->tools.metrics = ar_metrics_new(ar_metric_descs, AR_METRIC_COUNT);
 	open_loop(r);
 	if (open_all(r, config, err) != AR_OK) {
 		ar_secrets_mask_error(r->redactor, err);

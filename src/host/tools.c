@@ -89,13 +89,23 @@ static enum ar_status open_folder_tools(struct ar_tools *t, const struct ar_conf
 	return AR_OK;
 }
 
+static enum ar_status open_peers(struct ar_tools *t, const struct ar_config *c, struct ar_error *err)
+{
+	return ar_delegates_open(&(struct ar_host_peers_options){ .loop = t->loop,
+								  .config = c,
+								  .log = t->log,
+								  .metrics = t->metrics },
+				 &t->delegates, err);
+}
+
 enum ar_status ar_tools_open(uv_loop_t *loop, const struct ar_config *c, struct ar_policy *policy,
 			     struct ar_arena *a, struct ar_tools *ret, struct ar_error *err)
 {
 	ret->loop = loop;
 	ret->policy = policy;
 	if (find_workspace(c->tools.workspace, a, &policy->workspace, err) != AR_OK ||
-	    ar_mcp_tools_check(c, err) != AR_OK || ar_http_tools_open(loop, c, &ret->http, err) != AR_OK)
+	    ar_mcp_tools_check(c, err) != AR_OK || ar_http_tools_open(loop, c, &ret->http, err) != AR_OK ||
+	    open_peers(ret, c, err) != AR_OK)
 		return err->status;
 	return open_folder_tools(ret, c, err);
 }
@@ -106,6 +116,8 @@ void ar_tools_offer(struct ar_tools *ret, const struct ar_config *c, struct ar_t
 	if (ret->http)
 		ar_toolbox_add(ret->box, ret->http);
 	ret->http = NULL;
+	if (ret->delegates)
+		ar_toolbox_add(ret->box, ar_delegates_source(ret->delegates));
 	if (ret->files) {
 		ar_toolbox_add(ret->box, files);
 		ar_toolbox_add(ret->box,
@@ -128,6 +140,7 @@ void ar_tools_close(struct ar_tools *t)
 		t->http->v->close(t->http);
 	ar_toolbox_close(t->box);
 	t->box = NULL;
+	ar_delegates_close(t->delegates);
 	if (t->files)
 		t->files->v->close(t->files);
 	t->files = NULL;
@@ -137,6 +150,8 @@ void ar_tools_close(struct ar_tools *t)
 
 void ar_tools_free(struct ar_tools *t)
 {
+	ar_delegates_free(t->delegates);
+	t->delegates = NULL;
 	ar_sandbox_close(t->sandbox);
 	t->sandbox = NULL;
 }

@@ -6,6 +6,7 @@
 #include "boundary.h"
 #include "config.h"
 #include "log.h"
+#include "peer/delegate.h"
 #include "session.h"
 #include "toolbox.h"
 
@@ -17,8 +18,10 @@ struct ar_tools {
 	/* set before the open: what the log says of trouble passes it; NULL: nothing is masked */
 	const struct ar_redactor *redactor;
 	const struct ar_log *log; /* set before the open */
+	struct ar_metrics *metrics; /* the same */
 	uv_loop_t *loop;
 	struct ar_tool_source *http; /* until they are offered; NULL: none */
+	struct ar_delegates *delegates; /* remote agents; NULL: none */
 	struct ar_tool_source *files; /* on the workspaces of this machine; NULL: without a sandbox */
 	struct ar_sandbox *sandbox; /* boundaries of what works on the workspace; NULL: there is none */
 	size_t open_servers; /* of which something is left, a process above all */

@@ -231,3 +231,18 @@ const struct ar_config_peers *ar_host_peers_setting(const struct ar_host_peers *
 
 	return p ? p->setting : NULL;
 }
+
+struct ar_str ar_host_peers_names(const struct ar_host_peers *all, struct ar_str tenant, struct ar_arena *a)
+{
+	struct ar_str names = AR_STR_NONE;
+
+	for (size_t i = 0; all && i < all->count; i++) {
+		const struct ar_config_peers *p = all->at[i].setting;
+
+		if (!is_for(p, tenant))
+			continue;
+		names = ar_str_absent(names) ? ar_str_from(p->name)
+					     : ar_arena_fmt(a, "%.*s, %s", AR_STR_ARG(names), p->name);
+	}
+	return ar_str_absent(names) ? AR_STR("none") : names;
+}

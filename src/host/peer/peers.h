@@ -32,6 +32,9 @@ void ar_host_peers_close(struct ar_host_peers *all);
 /* The peer of that name if the tenant may use it. NULL: it may not, or there is none; `all` may be NULL. */
 struct ar_peer *ar_host_peers_find(struct ar_host_peers *all, struct ar_str tenant, struct ar_str name);
 
+/* The names of those that the tenant may use, with commas; in the arena. */
+struct ar_str ar_host_peers_names(const struct ar_host_peers *all, struct ar_str tenant, struct ar_arena *a);
+
 /* Its entry in the settings, for those that find() gives; NULL as there. */
 const struct ar_config_peers *ar_host_peers_setting(const struct ar_host_peers *all, struct ar_str tenant,
 						    struct ar_str name);
