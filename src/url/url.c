@@ -74,6 +74,23 @@ bool ar_url_parse(const char *url, struct ar_url *ret)
 	return is_ok;
 }
 
+bool ar_url_host(const char *url, char *out, size_t size)
+{
+	CURLU *u = curl_url();
+	char *host = NULL;
+	size_t from, len = 0;
+
+	if (u && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK)
+		curl_url_get(u, CURLUPART_HOST, &host, 0);
+	from = host && host[0] == '[';
+	len = host ? strlen(host) - 2 * from : 0;
+	if (len && len < size)
+		snprintf(out, size, "%.*s", (int)len, host + from);
+	curl_free(host);
+	curl_url_cleanup(u);
+	return len && len < size;
+}
+
 const char *ar_url_proxy(const char *url)
 {
 	struct ar_url u;

@@ -7,6 +7,7 @@
 #include "compiler.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 AR_BEGIN_DECLS
 
@@ -20,6 +21,10 @@ struct ar_url {
 
 /* False: it is no http or https address. */
 bool ar_url_parse(const char *url, struct ar_url *ret);
+
+/* Its host as libcurl dials it: an IPv4 address in four numbers, an IPv6 address without brackets. False:
+ * there is none, or it is longer than `size`. */
+bool ar_url_host(const char *url, char *out, size_t size);
 
 /* What CURLOPT_PROXY is to be for the address: "" (none) for this machine, whose traffic no proxy of the
  * environment may see; else NULL (libcurl's own choice). */

@@ -128,6 +128,9 @@ static enum ar_transfer_end verdict_of(struct ar_transfer *t, CURLcode code)
 			 strerror(t->socket_errno ? t->socket_errno : EMFILE));
 		return AR_TRANSFER_NO_DESCRIPTORS;
 	}
+	if (code != CURLE_OK && t->address_fault && !t->sent)
+		snprintf(t->curl_why, sizeof(t->curl_why), "its address is not dialled: %s",
+			 t->address_fault);
 	switch (code) {
 	case CURLE_OK:
 		if (t->has_head)
@@ -265,7 +268,12 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *owner)
 static curl_socket_t on_open_socket(void *owner, curlsocktype purpose AR_UNUSED, struct curl_sockaddr *a)
 {
 	struct ar_transfer *t = owner;
-	int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+	int fd;
+
+	t->address_fault = t->fault_of ? t->fault_of(&a->addr) : NULL;
+	if (t->address_fault)
+		return CURL_SOCKET_BAD;
+	fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 
 	t->socket_errno = fd < 0 ? errno : 0;
 	return fd < 0 ? CURL_SOCKET_BAD : fd;
@@ -327,7 +335,7 @@ static void set_method(struct ar_transfer *t, CURL *e)
 static void set_request(struct ar_transfer *t, CURL *e)
 {
 	curl_easy_setopt(e, CURLOPT_URL, t->url);
-	curl_easy_setopt(e, CURLOPT_PROXY, ar_url_proxy(t->url));
+	curl_easy_setopt(e, CURLOPT_PROXY, t->fault_of ? "" : ar_url_proxy(t->url));
 	set_method(t, e);
 	curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
 	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
@@ -351,6 +359,7 @@ void ar_transfer_start(struct ar_transfer_pool *p, struct ar_transfer *t)
 	t->received = 0;
 	t->header_bytes = 0;
 	t->socket_errno = 0;
+	t->address_fault = NULL;
 	t->curl_why[0] = '\0';
 	t->total_deadline = now_ms() + t->limits.total_ms;
 	set_phase(t, "no connection", t->limits.connect_ms);

@@ -54,6 +54,9 @@ struct ar_transfer {
 	const char *method; /* NULL: POST */
 	struct curl_slist *headers;
 	struct ar_str body; /* absent: none, which only another method than POST may have */
+	/* NULL: every address may be dialled. Otherwise asked for each, when its name was looked up, what
+	 * speaks against it; NULL: nothing. Then no proxy is used: it would dial in our place. */
+	const char *(*fault_of)(const struct sockaddr *address);
 	struct ar_transfer_limits limits;
 
 	struct ar_transfer_pool *pool;
@@ -65,6 +68,7 @@ struct ar_transfer {
 	uint64_t received;
 	size_t header_bytes;
 	int socket_errno; /* why there is no socket for it */
+	const char *address_fault; /* why its address was not dialled; NULL: it was, or was not looked up */
 	const char *awaited; /* what the running deadline waits for */
 	uint32_t awaited_ms;
 	bool sent;

@@ -1,10 +1,12 @@
 /* See post.h. */
 #include "post.h"
+#include "address.h"
 #include "clock.h"
 #include "header_value.h"
 #include "mem.h"
 #include "sign.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 
 #define ANSWER_MAX ((uint64_t)64 * 1024) /* of what nobody reads */
@@ -77,16 +79,42 @@ static void add_headers(struct ar_webhook_post *p)
 {
 	struct ar_clock *clock = ar_clock_system();
 	int64_t now = clock->wall(clock) / SECOND;
-	struct ar_str signature = ar_webhook_signature(p->key, p->id, now, p->body, &p->arena);
+	struct ar_str signature;
 
-	add_header(p, AR_STR("Content-Type: application/json"));
+	add_header(p, ar_arena_fmt(&p->arena, "Content-Type: %s",
+				   p->content_type ? p->content_type : "application/json"));
 	add_header(p, AR_STR("Expect:"));
 	add_header(p, AR_STR("User-Agent: agentd"));
 	add_header(p, ar_arena_fmt(&p->arena, "webhook-id: %.*s", AR_STR_ARG(p->id)));
 	add_header(p, ar_arena_fmt(&p->arena, "webhook-timestamp: %lld", (long long)now));
 	if (!ar_str_absent(p->trace_parent))
 		add_header(p, ar_arena_fmt(&p->arena, "traceparent: %.*s", AR_STR_ARG(p->trace_parent)));
+	if (!ar_str_absent(p->authorization))
+		add_header(p, ar_arena_fmt(&p->arena, "Authorization: %.*s", AR_STR_ARG(p->authorization)));
+	if (!ar_str_absent(p->token))
+		add_header(p,
+			   ar_arena_fmt(&p->arena, "X-A2A-Notification-Token: %.*s", AR_STR_ARG(p->token)));
+	if (ar_str_absent(p->key))
+		return;
+	signature = ar_webhook_signature(p->key, p->id, now, p->body, &p->arena);
 	add_header(p, ar_arena_fmt(&p->arena, "webhook-signature: %.*s", AR_STR_ARG(signature)));
+}
+
+static const char *fault_of(const struct sockaddr *address)
+{
+	return ar_egress_address_fault(address, false);
+}
+
+const char *ar_webhook_address_fault(const char *figures)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+
+	if (inet_pton(AF_INET, figures, &v4.sin_addr) == 1)
+		return fault_of((const struct sockaddr *)&v4);
+	if (inet_pton(AF_INET6, figures, &v6.sin6_addr) == 1)
+		return fault_of((const struct sockaddr *)&v6);
+	return NULL;
 }
 
 void ar_webhook_post_start(struct ar_webhook_poster *poster, struct ar_webhook_post *p)
@@ -97,6 +125,7 @@ void ar_webhook_post_start(struct ar_webhook_poster *poster, struct ar_webhook_p
 	p->transfer = (struct ar_transfer){ .v = &vtable,
 					    .url = ar_arena_str(&p->arena, p->url).p,
 					    .body = p->body,
+					    .fault_of = p->is_public ? fault_of : NULL,
 					    .limits = { ms, ms, ms, ms, ANSWER_MAX } };
 	add_headers(p);
 	ar_transfer_start(poster->pool, &p->transfer);

@@ -1,6 +1,6 @@
-/* One attempt to deliver an event: a signed POST, answered by any 2xx. Not repeated and not redirected; TLS
- * is verified (edge/curl). Each webhook has a poster of its own, so that no receiver holds up another.
- * Loop thread only. */
+/* One attempt to deliver an event: a POST, signed or with what A2A shows, answered by any 2xx. Not repeated
+ * and not redirected; TLS is verified (edge/curl). Each webhook of the settings has a poster of its own, so
+ * that no receiver holds up another. Loop thread only. */
 #ifndef AR_WEBHOOK_POST_H
 #define AR_WEBHOOK_POST_H
 
@@ -19,7 +19,10 @@ struct ar_webhook_outcome {
 
 /* Embedded by the caller, zeroed; it lives until done(). */
 struct ar_webhook_post {
-	struct ar_str url, id, key, body; /* borrowed until done() */
+	struct ar_str url, id, key, body; /* borrowed until done(); key absent: it is not signed */
+	const char *content_type; /* NULL: application/json */
+	struct ar_str authorization, token; /* borrowed; absent: none. Headers of that name, and of A2A */
+	bool is_public; /* only an address that is public is dialled, whatever its name stands for */
 	struct ar_str trace_parent; /* the same; absent: the event is in no trace */
 	uint32_t timeout_ms; /* for all of it */
 	/* Exactly once, never before ar_webhook_post_start() returned. */
@@ -36,6 +39,11 @@ struct ar_webhook_poster *ar_webhook_poster_new(uv_loop_t *loop, bool is_tls, co
 
 /* Ends what is open as cancelled; the memory goes when the loop has run once more. */
 void ar_webhook_poster_close(struct ar_webhook_poster *p);
+
+/* What speaks against an address in figures as the one of a receiver that is not in the settings: this
+ * machine, its network, a cloud's own services. NULL: nothing, or it is a name, which is judged when it was
+ * looked up. */
+const char *ar_webhook_address_fault(const char *figures);
 
 void ar_webhook_post_start(struct ar_webhook_poster *p, struct ar_webhook_post *post);
 
