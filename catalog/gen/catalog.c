@@ -1725,6 +1725,22 @@ static const struct ar_field_desc ar_shape_workspace_server_fields[] = {
 };
 const struct ar_struct_desc ar_shape_workspace_server_desc = { ar_shape_workspace_server_fields, 6, sizeof(struct ar_shape_workspace_server), NULL, 0, true, offsetof(struct ar_shape_workspace_server, extra_), 0 };
 
+static const struct ar_field_desc ar_shape_push_record_fields[] = {
+	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_push_record, task_id), NULL, { 0, false },
+	  "The task.", NULL },
+	{ "configId", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_shape_push_record, config_id), NULL, { 0, false },
+	  "Its id among those of the task.", NULL },
+	{ "address", AR_F_STRING, true, false, false, 0, 512, offsetof(struct ar_shape_push_record, address), NULL, { 0, false },
+	  "Scheme and host of its URL; the rest may be secret.", NULL },
+	{ "version", AR_F_STRING, true, false, false, 0, 8, offsetof(struct ar_shape_push_record, version), NULL, { 0, false },
+	  "Version of A2A that the notifications have: 1.0 or 0.3.", NULL },
+	{ "begin", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_shape_push_record, begin), NULL, { 0, false },
+	  "Sequence that the task had for the caller: what comes after it is sent.", NULL },
+	{ "sealed", AR_F_STRING, true, false, false, 0, 16384, offsetof(struct ar_shape_push_record, sealed), NULL, { 0, false },
+	  "URL, token and credentials, encrypted with a2a.push_key.", NULL },
+};
+const struct ar_struct_desc ar_shape_push_record_desc = { ar_shape_push_record_fields, 6, sizeof(struct ar_shape_push_record), NULL, 0, true, offsetof(struct ar_shape_push_record, extra_), 0 };
+
 static const struct ar_field_desc ar_shape_interrupt_effect_fields[] = {
 	{ "tools", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_interrupt_effect, tools), NULL, { 0, false },
 	  "Ids of tool calls.", NULL },
@@ -2764,6 +2780,16 @@ static const struct ar_field_desc ar_shape_usage_row_fields[] = {
 	  "Currency of the cost.", NULL },
 };
 const struct ar_struct_desc ar_shape_usage_row_desc = { ar_shape_usage_row_fields, 9, sizeof(struct ar_shape_usage_row), NULL, 0, true, offsetof(struct ar_shape_usage_row, extra_), 0 };
+
+static const struct ar_field_desc ar_shape_push_row_fields[] = {
+	{ "configId", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_shape_push_row, config_id), NULL, { 0, false },
+	  "Its id among those of the task.", NULL },
+	{ "url", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_push_row, url), NULL, { 0, false },
+	  "Where notifications go.", NULL },
+	{ "scheme", AR_F_STRING, false, false, false, 0, 32, offsetof(struct ar_shape_push_row, scheme), NULL, { 0, false },
+	  "Scheme of Authorization; absent: none is sent.", NULL },
+};
+const struct ar_struct_desc ar_shape_push_row_desc = { ar_shape_push_row_fields, 3, sizeof(struct ar_shape_push_row), NULL, 0, true, offsetof(struct ar_shape_push_row, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_context_selection_fields[] = {
 	{ "turnId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_context_selection, turn_id), NULL, { 0, false },
@@ -5182,7 +5208,9 @@ static const struct ar_field_desc ar_ev_webhook_progressed_fields[] = {
 	{ "webhook", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_webhook_progressed, webhook), NULL, { 0, false },
 	  "Its name in the settings.", NULL },
 	{ "cursor", AR_F_STRING, true, false, false, 0, 2048, offsetof(struct ar_ev_webhook_progressed, cursor), NULL, { 0, false },
-	  "The position, as in the stream of all sessions.", NULL },
+	  "The position, as in the stream of all sessions; of a push configuration that of its session.", NULL },
+	{ "isOver", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_ev_webhook_progressed, is_over), NULL, { 0, false },
+	  "Of a push configuration: its task has ended, and nothing more will be sent.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_webhook_failed_fields[] = {
@@ -5261,6 +5289,22 @@ static const struct ar_field_desc ar_ev_delivery_requested_fields[] = {
 static const struct ar_field_desc ar_ev_job_delivery_fields[] = {
 	{ "deliveryState", AR_F_OBJECT, true, false, false, 0, 4096, offsetof(struct ar_ev_job_delivery, delivery_state), NULL, { 0, false },
 	  "State of the delivery.", &ar_shape_delivery_state_desc },
+};
+
+static const struct ar_field_desc ar_ev_webhook_added_fields[] = {
+	{ "webhook", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_webhook_added, webhook), NULL, { 0, false },
+	  "Its name: another one each time a configuration is set.", NULL },
+	{ "push", AR_F_OBJECT, true, false, false, 0, 262144, offsetof(struct ar_ev_webhook_added, push), NULL, { 0, false },
+	  "Which task, and where to; the address and what is shown there are encrypted.", &ar_shape_push_record_desc },
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_webhook_added, actor), NULL, { 0, false },
+	  "Who asked.", NULL },
+};
+
+static const struct ar_field_desc ar_ev_webhook_removed_fields[] = {
+	{ "webhook", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_webhook_removed, webhook), NULL, { 0, false },
+	  "Its name.", NULL },
+	{ "actor", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_ev_webhook_removed, actor), NULL, { 0, false },
+	  "Who asked.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_submit_turn_in_fields[] = {
@@ -7809,6 +7853,8 @@ static const struct ar_field_desc ar_cmd_report_webhook_in_fields[] = {
 	  "What was given up.", &ar_shape_webhook_failure_desc },
 	{ "redelivered", AR_F_TEXTS, false, false, false, 0, 16384, offsetof(struct ar_cmd_report_webhook_in, redelivered), NULL, { 0, false },
 	  "Delivery ids of what was sent again.", NULL },
+	{ "isOver", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_report_webhook_in, is_over), NULL, { 0, false },
+	  "Of a push configuration: its task has ended, and nothing more will be sent.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_report_webhook_out_fields[] = {
@@ -8137,6 +8183,52 @@ static const struct ar_field_desc ar_cmd_report_peer_task_out_fields[] = {
 	  "The newest status that is known.", NULL },
 	{ "isAnswered", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_report_peer_task_out, is_answered), NULL, { 0, false },
 	  "The peer has answered by a message alone, and there is no task.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_set_task_push_in_fields[] = {
+	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_set_task_push_in, task_id), NULL, { 0, false },
+	  "The task.", NULL },
+	{ "configId", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_cmd_set_task_push_in, config_id), NULL, { 0, false },
+	  "Its id among those of the task; one that is there is replaced.", NULL },
+	{ "url", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_cmd_set_task_push_in, url), NULL, { 0, false },
+	  "Where to; a2a.push_to has to allow it.", NULL },
+	{ "token", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_set_task_push_in, token), NULL, { 0, false },
+	  "Shown in X-A2A-Notification-Token.", NULL },
+	{ "scheme", AR_F_STRING, false, false, false, 0, 32, offsetof(struct ar_cmd_set_task_push_in, scheme), NULL, { 0, false },
+	  "Scheme of Authorization.", NULL },
+	{ "credentials", AR_F_STRING, false, false, false, 0, 2048, offsetof(struct ar_cmd_set_task_push_in, credentials), NULL, { 0, false },
+	  "What follows the scheme.", NULL },
+	{ "version", AR_F_STRING, true, false, false, 0, 8, offsetof(struct ar_cmd_set_task_push_in, version), NULL, { 0, false },
+	  "Version of A2A of the notifications: 1.0 or 0.3.", NULL },
+	{ "begin", AR_F_INT, true, false, false, 0, 0, offsetof(struct ar_cmd_set_task_push_in, begin), NULL, { 0, false },
+	  "What comes after this sequence is sent, with the task as it was there first.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_set_task_push_out_fields[] = {
+	{ "configId", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_cmd_set_task_push_out, config_id), NULL, { 0, false },
+	  "The same.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_remove_task_push_in_fields[] = {
+	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_remove_task_push_in, task_id), NULL, { 0, false },
+	  "The task.", NULL },
+	{ "configId", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_cmd_remove_task_push_in, config_id), NULL, { 0, false },
+	  "Its id among those of the task.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_remove_task_push_out_fields[] = {
+	{ "configId", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_cmd_remove_task_push_out, config_id), NULL, { 0, false },
+	  "The same.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_list_task_pushes_in_fields[] = {
+	{ "taskId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_list_task_pushes_in, task_id), NULL, { 0, false },
+	  "The task.", NULL },
+};
+
+static const struct ar_field_desc ar_cmd_list_task_pushes_out_fields[] = {
+	{ "pushes", AR_F_ARRAY, true, false, false, 0, 262144, offsetof(struct ar_cmd_list_task_pushes_out, pushes), NULL, { 0, false },
+	  "They, oldest first, without tokens and credentials.", &ar_shape_push_row_desc },
 };
 
 static const struct ar_transition ar_turn_transitions[] = {
@@ -8969,7 +9061,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_WEBHOOK_PROGRESSED] = { AR_EV_WEBHOOK_PROGRESSED, "webhook.progressed", "webhook",
 	  "A webhook has delivered, or given up, every event up to a position in the events of the tenant.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
-	  { ar_ev_webhook_progressed_fields, 2, sizeof(struct ar_ev_webhook_progressed), NULL, 0, false, 0, 0 } },
+	  { ar_ev_webhook_progressed_fields, 3, sizeof(struct ar_ev_webhook_progressed), NULL, 0, false, 0, 0 } },
 	[AR_EV_WEBHOOK_FAILED] = { AR_EV_WEBHOOK_FAILED, "webhook.failed", "webhook",
 	  "A webhook gave up an event; redeliver_webhook sends it again.",
 	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
@@ -9010,6 +9102,14 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	  "The delivery of the end of a job moved.",
 	  false, AR_CLASS_EXTENDED, 1u << AR_SCOPE_JOB, 0, NULL,
 	  { ar_ev_job_delivery_fields, 1, sizeof(struct ar_ev_job_delivery), NULL, 0, false, 0, 0 } },
+	[AR_EV_WEBHOOK_ADDED] = { AR_EV_WEBHOOK_ADDED, "webhook.added", "webhook",
+	  "A caller of A2A asked for push notifications about one of its tasks: a webhook beside those of the settings.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_webhook_added_fields, 3, sizeof(struct ar_ev_webhook_added), NULL, 0, false, 0, 0 } },
+	[AR_EV_WEBHOOK_REMOVED] = { AR_EV_WEBHOOK_REMOVED, "webhook.removed", "webhook",
+	  "Such a webhook was removed: nothing more is sent to it.",
+	  false, AR_CLASS_EXTENDED, 0, 0, NULL,
+	  { ar_ev_webhook_removed_fields, 2, sizeof(struct ar_ev_webhook_removed), NULL, 0, false, 0, 0 } },
 };
 
 const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
@@ -9855,7 +9955,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_WEBHOOK_REDELIVERING }, 1, 202, NULL, "extension (events go to other systems)" },
 	[AR_CMD_REPORT_WEBHOOK] = { AR_CMD_REPORT_WEBHOOK, "report_webhook",
 	  "Record how far a webhook has come in the events of its tenant, and what it gave up. For the runtime alone.",
-	  true, true, false, 1u << 1, "submit", { ar_cmd_report_webhook_in_fields, 4, sizeof(struct ar_cmd_report_webhook_in), NULL, 0, false, 0, 0 },
+	  true, true, false, 1u << 1, "submit", { ar_cmd_report_webhook_in_fields, 5, sizeof(struct ar_cmd_report_webhook_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_report_webhook_out_fields, 1, sizeof(struct ar_cmd_report_webhook_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
@@ -9957,6 +10057,30 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_NOT_FOUND, AR_ERR_CONFLICT }, 3,
 	  (const uint16_t[]){ AR_EV_CHANNEL_CONNECTED, AR_EV_CHANNEL_DISCONNECTED, AR_EV_CHANNEL_MESSAGE, AR_EV_CHANNEL_PEER_TASK_LINKED, AR_EV_CHANNEL_PEER_TASK_UPDATED, AR_EV_TASK_DELEGATED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_TASK_PROGRESS, AR_EV_TASK_WAITING, AR_EV_TASK_RESUMED }, 10, 200, NULL, "extension (states of peer tasks enter through the inbox)" },
+	[AR_CMD_SET_TASK_PUSH] = { AR_CMD_SET_TASK_PUSH, "set_task_push",
+	  "Send what becomes of a task to a URL that a caller of A2A names. For the runtime alone: its A2A front asks.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_set_task_push_in_fields, 8, sizeof(struct ar_cmd_set_task_push_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_set_task_push_out_fields, 1, sizeof(struct ar_cmd_set_task_push_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_INPUT, AR_ERR_POLICY_DENIED, AR_ERR_TENANT_QUOTA_EXCEEDED }, 4,
+	  (const uint16_t[]){ AR_EV_SESSION_CREATED, AR_EV_WEBHOOK_ADDED }, 2, 200, NULL, "extension (A2A: push notifications)" },
+	[AR_CMD_REMOVE_TASK_PUSH] = { AR_CMD_REMOVE_TASK_PUSH, "remove_task_push",
+	  "Remove a push configuration of a task. For the runtime alone: its A2A front asks.",
+	  true, true, true, 1u << 1, "submit", { ar_cmd_remove_task_push_in_fields, 2, sizeof(struct ar_cmd_remove_task_push_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_remove_task_push_out_fields, 1, sizeof(struct ar_cmd_remove_task_push_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_NOT_FOUND }, 2,
+	  (const uint16_t[]){ AR_EV_WEBHOOK_REMOVED }, 1, 200, NULL, "extension (A2A: push notifications)" },
+	[AR_CMD_LIST_TASK_PUSHES] = { AR_CMD_LIST_TASK_PUSHES, "list_task_pushes",
+	  "List the push configurations of a task. For the runtime alone: its A2A front asks.",
+	  false, true, false, 1u << 0, "read", { ar_cmd_list_task_pushes_in_fields, 1, sizeof(struct ar_cmd_list_task_pushes_in), NULL, 0, false, 0, 0 },
+	  { ar_cmd_list_task_pushes_out_fields, 1, sizeof(struct ar_cmd_list_task_pushes_out), NULL, 0, false, 0, 0 },
+	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
+	    { NULL, 0 }, { NULL, 0 } }, NULL,
+	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_STORAGE_UNAVAILABLE }, 2,
+	  NULL, 0, 200, NULL, "extension (A2A: push notifications)" },
 };
 
 const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
@@ -10453,10 +10577,12 @@ const uint16_t ar_event_order[AR_EV_COUNT - 1] = {
 	AR_EV_TURN_REPORTED,
 	AR_EV_TURN_STARTED,
 	AR_EV_TURN_SUBMITTED,
+	AR_EV_WEBHOOK_ADDED,
 	AR_EV_WEBHOOK_FAILED,
 	AR_EV_WEBHOOK_PROGRESSED,
 	AR_EV_WEBHOOK_REDELIVERED,
 	AR_EV_WEBHOOK_REDELIVERING,
+	AR_EV_WEBHOOK_REMOVED,
 	AR_EV_WORKER_CHANGED,
 	AR_EV_WORKER_CREATED,
 	AR_EV_WORKER_ENROLLED,

@@ -180,6 +180,8 @@ enum ar_event_type {
 	AR_EV_WORKSPACE_SERVERS_STARTED = 167,
 	AR_EV_DELIVERY_REQUESTED = 168,
 	AR_EV_JOB_DELIVERY = 169,
+	AR_EV_WEBHOOK_ADDED = 170,
+	AR_EV_WEBHOOK_REMOVED = 171,
 	AR_EV_COUNT,
 };
 
@@ -330,6 +332,9 @@ enum ar_command {
 	AR_CMD_FIND_PROCESSES = 116,
 	AR_CMD_DELEGATE_TASK = 117,
 	AR_CMD_REPORT_PEER_TASK = 118,
+	AR_CMD_SET_TASK_PUSH = 119,
+	AR_CMD_REMOVE_TASK_PUSH = 120,
+	AR_CMD_LIST_TASK_PUSHES = 121,
 	AR_CMD_COUNT,
 };
 
@@ -422,7 +427,9 @@ enum ar_target_kind {
 	X(REPORT_DELIVERY, report_delivery) \
 	X(REDACT_OUTPUT, redact_output) \
 	X(DELEGATE_TASK, delegate_task) \
-	X(REPORT_PEER_TASK, report_peer_task)
+	X(REPORT_PEER_TASK, report_peer_task) \
+	X(SET_TASK_PUSH, set_task_push) \
+	X(REMOVE_TASK_PUSH, remove_task_push)
 
 /* Of these, the ones whose target the catalogue does not declare: X(id, name). */
 #define AR_OWN_TARGETS(X) \
@@ -442,7 +449,9 @@ enum ar_target_kind {
 	X(ENROL_WORKER, enrol_worker) \
 	X(CREATE_SCHEDULE, create_schedule) \
 	X(REDELIVER_WEBHOOK, redeliver_webhook) \
-	X(REPORT_WEBHOOK, report_webhook)
+	X(REPORT_WEBHOOK, report_webhook) \
+	X(SET_TASK_PUSH, set_task_push) \
+	X(REMOVE_TASK_PUSH, remove_task_push)
 
 enum ar_route_name {
 	AR_ROUTE_NONE,
@@ -3361,6 +3370,21 @@ struct ar_shape_workspace_server_list {
 	size_t count;
 };
 
+struct ar_shape_push_record { /* push_record */
+	struct ar_str task_id; /* string */
+	struct ar_str config_id; /* string */
+	struct ar_str address; /* string */
+	struct ar_str version; /* string */
+	int64_t begin; /* int */
+	struct ar_str sealed; /* string */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_push_record_list {
+	const struct ar_shape_push_record *at; /* NULL: absent */
+	size_t count;
+};
+
 struct ar_shape_interrupt_effect { /* interrupt_effect */
 	struct ar_texts tools; /* array? */
 	struct ar_texts processes; /* array? */
@@ -4227,6 +4251,18 @@ struct ar_shape_usage_row { /* usage_row */
 
 struct ar_shape_usage_row_list {
 	const struct ar_shape_usage_row *at; /* NULL: absent */
+	size_t count;
+};
+
+struct ar_shape_push_row { /* push_row */
+	struct ar_str config_id; /* string */
+	struct ar_str url; /* string */
+	struct ar_str scheme; /* string? */
+	struct ar_str extra_; /* other members: "k":v,... */
+};
+
+struct ar_shape_push_row_list {
+	const struct ar_shape_push_row *at; /* NULL: absent */
 	size_t count;
 };
 
@@ -5740,6 +5776,7 @@ struct ar_ev_schedule_ended { /* schedule.ended */
 struct ar_ev_webhook_progressed { /* webhook.progressed */
 	struct ar_str webhook; /* string */
 	struct ar_str cursor; /* string */
+	struct ar_opt_bool is_over; /* bool? */
 };
 
 struct ar_ev_webhook_failed { /* webhook.failed */
@@ -5794,6 +5831,17 @@ struct ar_ev_delivery_requested { /* delivery.requested */
 
 struct ar_ev_job_delivery { /* job.delivery */
 	const struct ar_shape_delivery_state *delivery_state; /* object */
+};
+
+struct ar_ev_webhook_added { /* webhook.added */
+	struct ar_str webhook; /* string */
+	const struct ar_shape_push_record *push; /* object */
+	struct ar_str actor; /* string */
+};
+
+struct ar_ev_webhook_removed { /* webhook.removed */
+	struct ar_str webhook; /* string */
+	struct ar_str actor; /* string */
 };
 
 struct ar_cmd_submit_turn_in { /* submit_turn, input */
@@ -7373,6 +7421,7 @@ struct ar_cmd_report_webhook_in { /* report_webhook, input */
 	struct ar_str cursor; /* string? */
 	struct ar_shape_webhook_failure_list failures; /* array? */
 	struct ar_texts redelivered; /* array? */
+	struct ar_opt_bool is_over; /* bool? */
 };
 
 struct ar_cmd_report_webhook_out { /* report_webhook, result */
@@ -7574,6 +7623,38 @@ struct ar_cmd_report_peer_task_out { /* report_peer_task, result */
 	struct ar_str remote_context_id; /* string? */
 	struct ar_str native_status; /* string? */
 	struct ar_opt_bool is_answered; /* bool? */
+};
+
+struct ar_cmd_set_task_push_in { /* set_task_push, input */
+	struct ar_str task_id; /* string */
+	struct ar_str config_id; /* string */
+	struct ar_str url; /* string */
+	struct ar_str token; /* string? */
+	struct ar_str scheme; /* string? */
+	struct ar_str credentials; /* string? */
+	struct ar_str version; /* string */
+	int64_t begin; /* int */
+};
+
+struct ar_cmd_set_task_push_out { /* set_task_push, result */
+	struct ar_str config_id; /* string */
+};
+
+struct ar_cmd_remove_task_push_in { /* remove_task_push, input */
+	struct ar_str task_id; /* string */
+	struct ar_str config_id; /* string */
+};
+
+struct ar_cmd_remove_task_push_out { /* remove_task_push, result */
+	struct ar_str config_id; /* string */
+};
+
+struct ar_cmd_list_task_pushes_in { /* list_task_pushes, input */
+	struct ar_str task_id; /* string */
+};
+
+struct ar_cmd_list_task_pushes_out { /* list_task_pushes, result */
+	struct ar_shape_push_row_list pushes; /* array */
 };
 
 extern const struct ar_enum_desc ar_thread_status_desc;
@@ -7842,6 +7923,7 @@ extern const struct ar_struct_desc ar_shape_schedule_record_desc;
 extern const struct ar_struct_desc ar_shape_schedule_run_desc;
 extern const struct ar_struct_desc ar_shape_webhook_failure_desc;
 extern const struct ar_struct_desc ar_shape_workspace_server_desc;
+extern const struct ar_struct_desc ar_shape_push_record_desc;
 extern const struct ar_struct_desc ar_shape_interrupt_effect_desc;
 extern const struct ar_struct_desc ar_shape_open_question_desc;
 extern const struct ar_struct_desc ar_shape_missed_run_desc;
@@ -7892,6 +7974,7 @@ extern const struct ar_struct_desc ar_shape_evidence_record_desc;
 extern const struct ar_struct_desc ar_shape_event_bucket_desc;
 extern const struct ar_struct_desc ar_shape_byte_range_desc;
 extern const struct ar_struct_desc ar_shape_usage_row_desc;
+extern const struct ar_struct_desc ar_shape_push_row_desc;
 extern const struct ar_struct_desc ar_shape_context_selection_desc;
 extern const struct ar_struct_desc ar_shape_prompt_augmentation_desc;
 extern const struct ar_struct_desc ar_shape_input_routing_desc;

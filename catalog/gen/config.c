@@ -425,6 +425,21 @@ const struct ar_config_key ar_config_keys[] = {
 	{ "a2a.standard_agent", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, a2a.standard_agent),
 	  "Agent of a2a_agents whose card is at /.well-known/agent-card.json; empty is the first." },
+	{ "a2a.push_to", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, a2a.push_to),
+	  "Where callers of A2A may have push notifications sent: origins such as https://hooks.example.com, separated by blanks or commas, and * for every https address outside of private networks; empty offers none." },
+	{ "a2a.push_key", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, true, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config, a2a.push_key),
+	  "Key that encrypts the URLs, tokens and credentials of push configurations in the store; whsec_ and base64, or a text of at least 16 bytes. Needed with a2a.push_to; under another key the configurations that are stored are lost." },
+	{ "a2a.push_timeout_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "10000", NULL, false, false, false, 1, 120000, NULL, false, false,
+	  offsetof(struct ar_config, a2a.push_timeout_ms),
+	  "Longest time for one attempt to send a notification." },
+	{ "a2a.push_attempts", AR_CONFIG_INT, AR_CONFIG_UNIT_NONE, "8", NULL, false, false, false, 1, 100, NULL, false, false,
+	  offsetof(struct ar_config, a2a.push_attempts),
+	  "Attempts before a notification is given up; the next one is sent then." },
+	{ "a2a.push_backoff_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "1000", NULL, false, false, false, 1, 600000, NULL, false, false,
+	  offsetof(struct ar_config, a2a.push_backoff_ms),
+	  "Pause before the second attempt; it doubles with each further one, up to an hour, and varies by a quarter." },
 	{ "webhook.report_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "5000", NULL, false, false, false, 1, 600000, NULL, false, false,
 	  offsetof(struct ar_config, webhook.report_ms),
 	  "How often a webhook records its position; after a crash it sends again what came after that, with the same delivery ids." },
@@ -621,7 +636,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  offsetof(struct ar_config, subagents.max_running),
 	  "Most child agents of one session at work at once; more wait." },
 };
-const size_t ar_config_key_count = 196;
+const size_t ar_config_key_count = 201;
 
 static const struct ar_config_key tenants_keys[] = {
 	{ "name", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, false, false, false, 0, 0, NULL, true, true,

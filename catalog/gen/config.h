@@ -378,6 +378,11 @@ struct ar_config_a2a {
 	const char *url;
 	const char *card_key;
 	const char *standard_agent;
+	const char *push_to;
+	const char *push_key;
+	int64_t push_timeout_ms;
+	int64_t push_attempts;
+	int64_t push_backoff_ms;
 };
 
 struct ar_config_webhook {

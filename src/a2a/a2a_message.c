@@ -183,7 +183,6 @@ static bool read_configuration(struct ar_json c, struct ar_arena *a, struct ar_a
 {
 	struct ar_json modes = ar_json_get(c, "acceptedOutputModes");
 	struct ar_json push = ar_json_get(c, "taskPushNotificationConfig");
-	struct ar_buf text = { 0 };
 	struct ar_str mode;
 
 	ar_json_bool(ar_json_get(c, "returnImmediately"), &s->is_immediate);
@@ -193,11 +192,8 @@ static bool read_configuration(struct ar_json c, struct ar_arena *a, struct ar_a
 		    (ar_str_starts(mode, AR_STR("text/")) || ar_str_starts(mode, AR_STR("*"))))
 			s->wants_text = true;
 	}
-	if (ar_json_type(push) == AR_JSON_OBJECT) {
-		ar_json_print(push, &text);
-		s->push = ar_arena_str(a, ar_buf_str(&text));
-		ar_buf_fini(&text);
-	}
+	if (ar_json_type(push) == AR_JSON_OBJECT && !ar_a2a_read_push(push, a, &s->push, f))
+		return false;
 	return ar_a2a_history(c, &s->history, f);
 }
 

@@ -4,6 +4,7 @@
 #define AR_A2A_MESSAGE_H
 
 #include "a2a_error.h"
+#include "push.h"
 
 #define AR_A2A_PARTS 64 /* of one message */
 #define AR_A2A_ID_BYTES 256 /* of a message id */
@@ -17,7 +18,7 @@ struct ar_a2a_send {
 	struct ar_str text; /* all texts of it, one per line */
 	struct ar_str data; /* JSON of the only data part that is an object; absent: none */
 	struct ar_str kept; /* JSON: the parts of the message for its history; absent: they are too large */
-	struct ar_str push; /* JSON of configuration.taskPushNotificationConfig; absent: none */
+	struct ar_a2a_push push; /* of configuration.taskPushNotificationConfig; without a url: none */
 	int64_t history; /* -1: not said */
 	bool is_immediate; /* returnImmediately */
 	bool wants_text; /* no acceptedOutputModes, or text among them */

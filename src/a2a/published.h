@@ -61,6 +61,8 @@ struct ar_a2a_published {
 	/* Texts in the arena. */
 	void (*card)(void *arg, const struct ar_a2a_card_ask *ask, struct ar_arena *a,
 		     struct ar_a2a_card *ret);
+	/* Why notifications may not be sent to a url that a caller names; NULL: they may. */
+	const char *(*push_fault)(void *arg, struct ar_str url);
 	void *arg;
 };
 

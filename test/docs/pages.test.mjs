@@ -74,7 +74,7 @@ test('every block of settings is taken', async (t) => {
 				// A database of another machine is not there to be connected to.
 				const word = text.startsWith('store:') ? 'check' : 'stdio'; // nor are commands run, or stores asked
 				const { status, stderr } = spawnSync(join(bin, 'agentd'), [word, '--config', file, '--data-dir', join(folder, 'data')],
-					{ env: { PATH: process.env.PATH, HOME: folder, ANTHROPIC_API_KEY: 'key-of-a-test', CI_WEBHOOK_SECRET: 'secret-of-a-test', GITHUB_WEBHOOK_SECRET: 'secret-of-a-test', CREDENTIALS_DIRECTORY: folder }, input: '', encoding: 'utf8', timeout: 20000 });
+					{ env: { PATH: process.env.PATH, HOME: folder, ANTHROPIC_API_KEY: 'key-of-a-test', CI_WEBHOOK_SECRET: 'secret-of-a-test', GITHUB_WEBHOOK_SECRET: 'secret-of-a-test', A2A_PUSH_KEY: 'secret-of-a-test', CREDENTIALS_DIRECTORY: folder }, input: '', encoding: 'utf8', timeout: 20000 });
 				// The certificates of that page are the operator's.
 				if (text.includes('/etc/agentd/tls/')) assert.match(stderr, /\/etc\/agentd\/tls\/fullchain\.pem/);
 				else assert.equal(status, 0, stderr);

@@ -89,8 +89,8 @@ for (const command of commands) {
 				assert.deepEqual(alike(foreign, w.acme.ids), alike(unknown, nobody), JSON.stringify(input));
 				if (may(scope, command)) {
 					if (i === 0 && command.built && !['create_session', 'create_token', 'create_worker'].includes(command.name)) assert.notEqual(foreign.body.error?.code, 'invalid_input', foreign.text);
-					// Settings are the server's: no scope of a tenant reads them. A worker is enrolled with its own token alone. Positions of webhooks are written by the runtime alone.
-					assert.equal(foreign.body.error?.code === 'not_authorized', ['get_settings', 'enrol_worker', 'report_webhook'].includes(command.name), foreign.text);
+					// Settings are the server's: no scope of a tenant reads them. A worker is enrolled with its own token alone. Positions of webhooks and push configurations are for the runtime alone.
+					assert.equal(foreign.body.error?.code === 'not_authorized', ['get_settings', 'enrol_worker', 'report_webhook', 'set_task_push', 'remove_task_push', 'list_task_pushes'].includes(command.name), foreign.text);
 					continue;
 				}
 				const mine = await ask(w.rt, token, command.name, own[i]);

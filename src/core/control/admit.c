@@ -69,6 +69,7 @@ static bool ends_work(const struct ar_command_desc *what)
 		[AR_CMD_REMOVE_QUEUED_TURN] = true, [AR_CMD_CANCEL_JOB] = true,
 		[AR_CMD_TERMINATE_PROCESS] = true,  [AR_CMD_CLOSE_SUBAGENT] = true,
 		[AR_CMD_END_SCHEDULE] = true,	    [AR_CMD_REPORT_WEBHOOK] = true,
+		[AR_CMD_REMOVE_TASK_PUSH] = true,
 	};
 
 	return ends[what->id];

@@ -29,6 +29,7 @@ static ar_query_fn *const queries[AR_CMD_COUNT] = {
 	[AR_CMD_REVOKE_TOKEN] = ar_query_revoke_token,
 	[AR_CMD_GET_SETTINGS] = ar_query_get_settings,
 	[AR_CMD_LIST_WEBHOOKS] = ar_query_list_webhooks,
+	[AR_CMD_LIST_TASK_PUSHES] = ar_query_list_task_pushes,
 	[AR_CMD_LIST_AUDIT] = ar_query_list_audit,
 	[AR_CMD_LIST_ARTIFACTS] = ar_query_list_artifacts,
 	[AR_CMD_GET_ARTIFACT] = ar_query_get_artifact,

@@ -122,6 +122,17 @@ struct ar_webhook_status {
 	struct ar_str last_error; /* borrowed until the call returns; absent: none since the start */
 };
 
+/* Where the notifications of a push configuration go, and what is shown there. Text is borrowed. */
+struct ar_push_target {
+	struct ar_str tenant, task, config; /* what is encrypted is for this alone */
+	struct ar_str url, token, scheme, credentials; /* the last three: absent: none */
+};
+
+/* What of it is stored. */
+struct ar_push_sealed {
+	struct ar_str sealed, address; /* all of it, encrypted; scheme and host of the url */
+};
+
 /* Who sends the events of webhooks. Without it there are none. */
 struct ar_control_webhooks {
 	const struct ar_webhook_setting *settings;
@@ -129,6 +140,13 @@ struct ar_control_webhooks {
 	bool (*status)(void *arg, size_t index,
 		       struct ar_webhook_status *ret); /* false: it does not run here */
 	void (*redeliver)(void *arg, struct ar_str name); /* there is something to send again */
+	/* NULL: push configurations are not offered. Refused: notifications may not go there. Text of the
+	 * results lives in the arena. */
+	enum ar_status (*seal)(void *arg, const struct ar_push_target *t, struct ar_arena *a,
+			       struct ar_push_sealed *ret, struct ar_error *err);
+	/* Into url and what follows it. False: it was encrypted with another key, or changed. */
+	bool (*unseal)(void *arg, struct ar_str sealed, struct ar_arena *a, struct ar_push_target *t);
+	void (*pushes_changed)(void *arg, struct ar_str tenant);
 	void *arg;
 };
 void ar_control_serve_webhooks(struct ar_control *c, const struct ar_control_webhooks *w); /* copied */

@@ -273,8 +273,8 @@ ar_query_fn ar_query_get_session, ar_query_get_thread_read, ar_query_list_sessio
 	ar_query_get_workspace, ar_query_inspect_workspace, ar_query_list_checkpoints,
 	ar_query_diff_checkpoints, ar_query_get_worker, ar_query_list_workers, ar_query_diff_workspace,
 	ar_query_get_quota, ar_query_list_subagents, ar_query_wait_subagents, ar_query_get_schedule,
-	ar_query_list_schedules, ar_query_list_webhooks, ar_query_get_job, ar_query_list_jobs,
-	ar_query_read_events, ar_query_count_events, ar_query_get_usage, ar_query_find_tasks,
-	ar_query_find_processes;
+	ar_query_list_schedules, ar_query_list_webhooks, ar_query_list_task_pushes, ar_query_get_job,
+	ar_query_list_jobs, ar_query_read_events, ar_query_count_events, ar_query_get_usage,
+	ar_query_find_tasks, ar_query_find_processes;
 
 #endif

@@ -458,6 +458,18 @@ static enum ar_status target_report_webhook(struct ar_call *c, struct target *t,
 	return AR_OK;
 }
 
+static enum ar_status target_set_task_push(struct ar_call *c, struct target *t,
+					   struct ar_error *err AR_UNUSED)
+{
+	t->session_key = ar_control_home(c->who, &c->arena);
+	return AR_OK;
+}
+
+static enum ar_status target_remove_task_push(struct ar_call *c, struct target *t, struct ar_error *err)
+{
+	return target_set_task_push(c, t, err);
+}
+
 static enum ar_status target_redeliver_webhook(struct ar_call *c, struct target *t, struct ar_error *err)
 {
 	const struct ar_cmd_redeliver_webhook_in *in = c->input;
@@ -529,6 +541,7 @@ static void (*const particular[AR_CMD_COUNT])(struct ar_call *c, struct ar_str r
 	[AR_CMD_CONNECT_CHANNEL] = ar_channel_connected, [AR_CMD_RECONNECT_CHANNEL] = ar_channel_reconnected,
 	[AR_CMD_CREATE_WORKER] = ar_worker_created,	 [AR_CMD_ENROL_WORKER] = ar_worker_enrolled,
 	[AR_CMD_REMOVE_WORKER] = ar_worker_removed,	 [AR_CMD_REDELIVER_WEBHOOK] = ar_webhook_redelivering,
+	[AR_CMD_SET_TASK_PUSH] = ar_push_changed,	 [AR_CMD_REMOVE_TASK_PUSH] = ar_push_changed,
 };
 
 static void answered(struct ar_engine_request *r)
@@ -631,6 +644,10 @@ void ar_call_write(struct ar_call *c)
 				      .is_runtime = who->is_runtime,
 				      .trace_parent = ar_arena_str(&c->arena, c->from.trace_parent) };
 	ar_channel_tokens(c, &r->input.command.token);
+	if (ar_push_seal(c, &r->input.command, &err) != AR_OK) {
+		ar_call_fail(c, &err);
+		return;
+	}
 	add_receipt(c, r, t.key);
 	r->audit = ar_trail_of_call(c);
 	if (ar_workspace_is_command(c->command))

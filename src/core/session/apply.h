@@ -83,7 +83,7 @@ ar_apply_fn ar_apply_workspace_preparing, ar_apply_workspace_prepared, ar_apply_
 	ar_apply_workspace_applied, ar_apply_workspace_conflicted, ar_apply_workspace_failed,
 	ar_apply_workspace_removed;
 ar_apply_fn ar_apply_webhook_progressed, ar_apply_webhook_failed, ar_apply_webhook_redelivering,
-	ar_apply_webhook_redelivered;
+	ar_apply_webhook_redelivered, ar_apply_webhook_added, ar_apply_webhook_removed;
 ar_apply_fn ar_apply_checkpoint_started, ar_apply_checkpoint_created, ar_apply_checkpoint_failed,
 	ar_apply_checkpoint_restoring, ar_apply_checkpoint_restored, ar_apply_checkpoint_expired;
 ar_apply_fn ar_apply_subagent_spawned, ar_apply_subagent;

@@ -200,6 +200,7 @@ struct ar_input_command {
 		own_folder; /* and the folder that it is to have for itself; absent: that of the workspace */
 	const struct ar_workspace_folder *folder; /* create_workspace: looked at or made before */
 	struct ar_str items_digest; /* update_workspace with trust: of the items as they are now */
+	struct ar_str sealed, address; /* set_task_push: what is secret, encrypted, and what is not */
 	struct ar_str servers_digest; /* and of .mcp.json among them; absent: there is none */
 };
 

@@ -18,6 +18,7 @@
 #define SCHEDULE_VERSION 11
 
 const char ar_tenant_homes_end[AR_SESSION_KEY_LEN + 1] = "0000000000zzzzzzzzzzzzzzzz";
+const char ar_tenant_homes_below[AR_SESSION_KEY_LEN + 1] = "0000000000g000000000000000";
 const char ar_workspaces_above[AR_SESSION_KEY_LEN + 1] = "0000000000hzzzzzzzzzzzzzzz";
 const char ar_workspaces_below[AR_SESSION_KEY_LEN + 1] = "0000000000m000000000000000";
 const char ar_workers_above[AR_SESSION_KEY_LEN + 1] = "0000000000kzzzzzzzzzzzzzzz";

@@ -23,6 +23,9 @@ struct ar_str ar_tenant_told(struct ar_str tenant);
 /* The 26 characters of a new session of that tenant. */
 void ar_tenant_mint(struct ar_str tenant, char out[AR_SESSION_KEY_LEN]);
 
+/* All homes are below this key, and whatever else is there is none (ar_tenant_is_a_home). */
+extern const char ar_tenant_homes_below[AR_SESSION_KEY_LEN + 1];
+
 /* Whether the tenant may make a session with those 26 characters, which a caller chose. */
 bool ar_tenant_may_name(struct ar_str tenant, struct ar_str session_key);
 

@@ -8,7 +8,8 @@ struct ar_http_admission *ar_http_admission_new(struct ar_http_server *s, const 
 	struct ar_http_admission *a;
 	char *text;
 
-	if (ar_principal_is_operator(who) && (!who || ar_str_is(who->person, AR_PERSON_LOCAL)))
+	if (ar_principal_is_operator(who) &&
+	    (!who || (ar_str_is(who->person, AR_PERSON_LOCAL) && !who->is_runtime)))
 		return NULL;
 	a = ar_new0(sizeof(*a) + who->tenant.len + who->actor.len + who->person.len + who->token.len +
 		    who->worker.len);

@@ -11,6 +11,7 @@
 #include "mem.h"
 #include "tenant.h"
 #include "url.h"
+#include "webhook/push_target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +42,7 @@ struct host_a2a {
 	struct ar_es256 *key; /* NULL: cards are not signed */
 	struct ar_a2a_card (*cards)[CARDS]; /* of each agent; no body: not made yet */
 	struct ar_str modified;
+	const struct ar_config *config;
 };
 
 /* ---- what may be wrong ---- */
@@ -151,6 +153,8 @@ enum ar_status ar_host_a2a_check(const struct ar_config *c, const char **ret_key
 	*ret_key = "a2a.standard_agent";
 	if (*c->a2a.standard_agent && !has_agent(c, c->a2a.standard_agent))
 		return ar_fail(err, AR_E_INVALID, "a2a_agents has no agent '%.64s'", c->a2a.standard_agent);
+	if (ar_host_push_check(c, ret_key, err) != AR_OK)
+		return err->status;
 	*ret_key = "a2a.card_key";
 	if (*c->a2a.card_key && read_key(c->a2a.card_key, &key, err) != AR_OK)
 		return err->status;
@@ -304,6 +308,16 @@ static void give_card(void *arg, const struct ar_a2a_card_ask *ask, struct ar_ar
 	*ret = *kept;
 }
 
+/* ---- pushes ---- */
+
+static const char *push_fault(void *arg, struct ar_str url)
+{
+	const struct host_a2a *h = arg;
+	const char *why = NULL;
+
+	return ar_host_push_way(h->config, url, &why) == AR_PUSH_NOWHERE ? why : NULL;
+}
+
 /* ---- life ---- */
 
 static enum ar_status fill(struct host_a2a *h, const struct ar_config *c, const struct ar_policy *policy,
@@ -328,6 +342,9 @@ static enum ar_status fill(struct host_a2a *h, const struct ar_config *c, const 
 		p->security.oidc =
 			ar_arena_fmt(&h->arena, "%s/.well-known/openid-configuration", c->auth.jwt_issuer);
 	p->streams = p->speaks_v03 = true;
+	p->pushes = *c->a2a.push_to != 0;
+	p->push_fault = push_fault;
+	h->config = c;
 	p->extensions = extensions;
 	p->extension_count = AR_ARRAY_LEN(extensions);
 	p->card = give_card;

@@ -36,7 +36,7 @@ void ar_delivery_drop(struct ar_delivery *d)
 {
 	if (!d->is_again) {
 		d->hook->held--;
-		d->hook->held_bytes -= d->frame->json.len;
+		d->hook->held_bytes -= d->size;
 	}
 	ar_list_del(&d->node);
 	ar_list_init(&d->node);
@@ -85,6 +85,14 @@ static bool read_event(struct ar_delivery *d, const struct ar_frame *f, struct a
 	return true;
 }
 
+static void enqueue(struct ar_host_webhook *w, struct ar_delivery *d)
+{
+	d->state = AR_DELIVERY_WAITING;
+	ar_list_push(&w->queue, &d->node);
+	w->held++;
+	w->held_bytes += d->size;
+}
+
 static bool is_wanted(const struct ar_delivery *d, struct ar_str webhook)
 {
 	const char *only = d->hook->config->session;
@@ -105,11 +113,22 @@ struct ar_delivery *ar_delivery_of_frame(struct ar_host_webhook *w, struct ar_fr
 		return NULL;
 	}
 	d->cursor = ar_arena_str(&d->arena, f->id);
-	d->state = AR_DELIVERY_WAITING;
-	ar_list_push(&w->queue, &d->node);
-	w->held++;
-	w->held_bytes += f->json.len;
+	d->size = f->json.len;
+	enqueue(w, d);
 	return d;
+}
+
+void ar_delivery_of_push(struct ar_host_webhook *w, struct ar_frame *f, struct ar_str body)
+{
+	struct ar_delivery *d = delivery_new(w);
+	struct ar_str webhook;
+
+	d->frame = f;
+	AR_ASSERT(read_event(d, f, &webhook)); /* the facts of tasks that are folded are no results */
+	d->cursor = ar_arena_fmt(&d->arena, "%llu", (unsigned long long)f->sequence);
+	d->body = ar_arena_str(&d->arena, body);
+	d->size = f->json.len + body.len;
+	enqueue(w, d);
 }
 
 /* ---- read again ---- */
@@ -120,7 +139,9 @@ static void set_failed(struct ar_delivery *d, const char *reason)
 	d->record.reason = ar_arena_str(&d->arena, ar_str_utf8_prefix(ar_str_from(reason), REASON_MAX));
 	snprintf(d->hook->last_error, sizeof(d->hook->last_error), "%.200s", reason);
 	ar_log_line(d->hook->all->o.log, "warning",
-		    "a webhook gave up an event; redeliver_webhook sends it again", d->record.delivery_id.p);
+		    d->hook->push ? "a push notification was given up"
+				  : "a webhook gave up an event; redeliver_webhook sends it again",
+		    d->record.delivery_id.p);
 }
 
 static void on_opened(struct ar_subscription *s AR_UNUSED)
@@ -238,10 +259,13 @@ static void attempt_failed(struct ar_delivery *d, const struct ar_webhook_outcom
 static void on_posted(struct ar_webhook_post *p, const struct ar_webhook_outcome *o)
 {
 	struct ar_delivery *d = AR_CONTAINER_OF(p, struct ar_delivery, post);
+	struct ar_host_push *push = d->hook->push;
 
 	d->hook->sending--;
 	if (d->is_orphan) {
 		ar_delivery_free(d);
+		if (push)
+			ar_push_release(push);
 		return;
 	}
 	if (o->is_cancelled) {
@@ -258,6 +282,13 @@ static void on_posted(struct ar_webhook_post *p, const struct ar_webhook_outcome
 	ar_host_webhook_wake(d->hook);
 }
 
+static void post(struct ar_delivery *d, struct ar_webhook_poster *poster)
+{
+	d->state = AR_DELIVERY_SENDING;
+	d->hook->sending++;
+	ar_webhook_post_start(poster, &d->post);
+}
+
 static void start_attempt(struct ar_delivery *d)
 {
 	const struct ar_config_webhooks *c = d->hook->config;
@@ -265,19 +296,27 @@ static void start_attempt(struct ar_delivery *d)
 	ar_arena_reset(&d->key);
 	d->post = (struct ar_webhook_post){ .url = ar_str_from(c->url),
 					    .id = d->record.delivery_id,
-					    .body = d->frame->json,
+					    .body = ar_str_absent(d->body) ? d->frame->json : d->body,
 					    .trace_parent = d->trace_parent,
 					    .timeout_ms = (uint32_t)c->timeout_ms,
 					    .done = on_posted };
+	if (d->hook->push) {
+		ar_push_dress(d->hook->push, &d->post);
+		post(d, ar_pushes_poster(d->hook->all->pushes, d->hook->push));
+		return;
+	}
 	if (!ar_webhook_key(ar_arena_str(&d->key, ar_str_from(c->secret)), &d->key, &d->post.key)) {
 		d->record.attempts++;
 		attempt_failed(d, &(struct ar_webhook_outcome){
 					  .reason = "the secret of the webhook is not usable" });
 		return;
 	}
-	d->state = AR_DELIVERY_SENDING;
-	d->hook->sending++;
-	ar_webhook_post_start(d->hook->poster, &d->post);
+	post(d, d->hook->poster);
+}
+
+static bool is_over(const struct ar_delivery *d)
+{
+	return d->state == AR_DELIVERY_DONE || d->state == AR_DELIVERY_FAILED;
 }
 
 static void send_of(struct ar_host_webhook *w, struct ar_list *list, ar_usec now)
@@ -291,6 +330,8 @@ static void send_of(struct ar_host_webhook *w, struct ar_list *list, ar_usec now
 			ar_delivery_report_again(d);
 		if (d->state == AR_DELIVERY_WAITING && d->due <= now)
 			start_attempt(d);
+		if (w->push && !is_over(d))
+			return; /* notifications keep their order, also when one has to wait */
 	}
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define LOOK_FOR_PLACE ((ar_usec)1000 * 1000) /* how often it is seen whose the home is */
+#define LOOK_AT_SESSION ((ar_usec)2000 * 1000) /* how often one is read that another node works on */
 
 static void on_timer(uv_timer_t *timer);
 
@@ -51,14 +52,26 @@ static void on_look(struct ar_engine_view *v, const struct ar_session *s, const 
 	w->is_looking = false;
 	if (w->all->is_closing)
 		return;
+	if (w->push && w->push->is_gone) {
+		ar_push_release(w->push);
+		return;
+	}
 	if (!s && err->code != AR_ERR_SESSION_NOT_FOUND) {
 		w->wants_look = true;
 		note_error(w, err);
 		later(w);
 		return;
 	}
+	if (w->push && (!known || ar_webhook_is_over(known))) {
+		ar_push_end(w->push);
+		return;
+	}
 	if (!w->is_known && known)
 		set_text(&w->position, known->cursor);
+	if (!w->is_known && w->push) {
+		ar_push_begin(w->push, known->cursor);
+		set_text(&w->position, AR_STR("0"));
+	}
 	w->is_known = true;
 	take_again(w, known);
 	ar_host_webhook_wake(w);
@@ -127,6 +140,8 @@ static void on_ended(struct ar_subscription *s, const struct ar_error *err)
 
 	w->is_open = false;
 	note_error(w, err);
+	if (w->push && err->code == AR_ERR_SESSION_NOT_FOUND)
+		w->push->is_last = true; /* retention removed it */
 	later(w);
 }
 
@@ -139,6 +154,10 @@ static void open_stream(struct ar_host_webhook *w)
 				       .types = w->types };
 	struct ar_error err = { 0 };
 
+	if (w->push) {
+		r = ar_push_follow(w->push);
+		w->push->look_at = ar_webhook_now() + LOOK_AT_SESSION;
+	}
 	w->stream = (struct ar_subscription){ .v = &vtable };
 	w->is_open = ar_follow_open(w->all->o.follow, &w->stream, &r, &err) == AR_OK;
 	if (w->is_open)
@@ -159,8 +178,25 @@ static void skip(struct ar_host_webhook *w)
 		last->cursor = ar_arena_str(&last->arena, ar_str_from(w->taken));
 }
 
+static void fill_push(struct ar_host_webhook *w)
+{
+	ar_push_go_on(w->push);
+	while (w->is_open && ar_push_wants(w->push)) {
+		struct ar_frame *f = ar_follow_next(&w->stream);
+
+		if (!f)
+			return;
+		set_text(&w->taken, f->id);
+		ar_push_take(w->push, f);
+	}
+}
+
 static void fill(struct ar_host_webhook *w)
 {
+	if (w->push) {
+		fill_push(w);
+		return;
+	}
 	while (w->is_open && w->held < AR_WEBHOOK_WINDOW && w->held_bytes < AR_WEBHOOK_WINDOW_BYTES) {
 		struct ar_frame *f = ar_follow_next(&w->stream);
 
@@ -185,6 +221,8 @@ void ar_host_webhook_leave(struct ar_host_webhook *w)
 	w->is_open = w->is_known = w->is_position_new = false;
 	set_text(&w->position, AR_STR_NONE);
 	set_text(&w->taken, AR_STR_NONE);
+	if (w->push)
+		ar_push_reset(w->push);
 }
 
 /* Where the home is elsewhere, the node that has it sends. */
@@ -206,8 +244,21 @@ static void begin(struct ar_host_webhook *w, ar_usec now)
 		return;
 	if (!w->position)
 		measure(w);
-	else if (!w->is_open)
+	else if (!w->is_open && !(w->push && w->push->is_last))
 		open_stream(w);
+}
+
+/* A session that another node works on says nothing here when a fact is new: it is read again from where we
+ * are. */
+static void look_again(struct ar_host_webhook *w, ar_usec now)
+{
+	struct ar_str address;
+
+	if (!w->push || !w->all->o.is_shared || !w->is_open || now < w->push->look_at ||
+	    ar_control_place(w->all->o.control, w->push->session, &address) == AR_PLACE_HERE)
+		return;
+	ar_follow_close(&w->stream);
+	w->is_open = false;
 }
 
 static ar_usec earlier(ar_usec a, ar_usec b)
@@ -254,8 +305,11 @@ static void step(struct ar_host_webhook *w)
 		uv_timer_start(&w->timer, on_timer, LOOK_FOR_PLACE / 1000, 0);
 		return;
 	}
+	look_again(w, now);
 	begin(w, now);
 	fill(w);
+	if (w->push && w->push->is_gone)
+		return;
 	ar_delivery_send_due(w, now);
 	uv_timer_stop(&w->timer);
 	ar_host_webhook_report(w, now);
@@ -263,17 +317,23 @@ static void step(struct ar_host_webhook *w)
 		arm(w, now);
 }
 
+static bool is_gone(const struct ar_host_webhook *w)
+{
+	return w->push && w->push->is_gone;
+}
+
 static void on_timer(uv_timer_t *timer)
 {
 	struct ar_host_webhook *w = timer->data;
 
-	if (!w->all->is_closing)
-		step(w);
+	if (w->all->is_closing || is_gone(w))
+		return;
+	step(w);
 }
 
 void ar_host_webhook_wake(struct ar_host_webhook *w)
 {
-	if (!w->all->is_closing)
+	if (!w->all->is_closing && !is_gone(w))
 		uv_timer_start(&w->timer, on_timer, 0, 0);
 }
 

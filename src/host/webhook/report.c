@@ -19,7 +19,7 @@ static size_t count_over(const struct ar_host_webhook *w, bool *ret_urgent)
 	size_t count = 0;
 	bool is_head = true;
 
-	*ret_urgent = w->is_position_new;
+	*ret_urgent = w->is_position_new || (w->push && ar_push_is_over(w->push));
 	AR_LIST_FOR (it, &w->queue) {
 		const struct ar_delivery *d = AR_CONTAINER_OF(it, struct ar_delivery, node);
 
@@ -86,6 +86,8 @@ static void gather(struct ar_host_webhook *w, struct parts *p)
 		if (room == 0)
 			break;
 	}
+	w->reports_over = w->push && ar_push_is_over(w->push);
+	p->in.is_over = (struct ar_opt_bool){ w->reports_over, w->reports_over };
 	p->in.failures.at = p->failures;
 	p->in.redelivered.at = p->in.redelivered.count ? p->redelivered : NULL;
 }
@@ -109,6 +111,10 @@ static void on_reported(struct ar_send_run *run, uint16_t code, struct ar_str re
 
 	w->is_reporting = false;
 	ar_buf_clear(&w->report_body);
+	if (w->push && (w->push->is_gone || (!code && w->reports_over))) {
+		ar_push_end(w->push);
+		return;
+	}
 	if (!code && w->reports_position)
 		w->is_position_new = false;
 	if (code)

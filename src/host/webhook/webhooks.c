@@ -16,19 +16,8 @@
 
 static bool is_name(struct ar_str text)
 {
-	return text.len <= NAME_MAX_LEN && ar_id_acceptable(text);
-}
-
-static struct ar_str address_of(struct ar_str url, struct ar_arena *a)
-{
-	size_t at = 0;
-
-	while (at + 3 <= url.len && memcmp(url.p + at, "://", 3) != 0)
-		at++;
-	at += 3;
-	while (at < url.len && !strchr("/?#", url.p[at]))
-		at++;
-	return ar_arena_str(a, ar_str_sub(url, 0, at));
+	return text.len <= NAME_MAX_LEN && ar_id_acceptable(text) &&
+	       !ar_str_starts(text, AR_STR(AR_WEBHOOK_PUSH_PREFIX));
 }
 
 static enum ar_status check_one(const struct ar_config_webhooks *w, struct ar_error *err)
@@ -41,8 +30,9 @@ static enum ar_status check_one(const struct ar_config_webhooks *w, struct ar_er
 	ar_arena_fini(&a);
 	if (!is_name(ar_str_from(w->name)))
 		return ar_fail(err, AR_E_INVALID,
-			       "webhooks: the name '%.64s' is not 1 to %d of A-Z a-z 0-9 . _ : -", w->name,
-			       NAME_MAX_LEN);
+			       "webhooks: the name '%.64s' is not 1 to %d of A-Z a-z 0-9 . _ : -, or begins "
+			       "with " AR_WEBHOOK_PUSH_PREFIX,
+			       w->name, NAME_MAX_LEN);
 	if (!ar_url_is_safe(w->url))
 		return ar_fail(err, AR_E_INVALID,
 			       "webhooks: the url of '%.64s' is neither https nor an address of this machine",
@@ -82,7 +72,7 @@ enum ar_status ar_host_webhooks_read(const struct ar_config *c, struct ar_arena 
 		ret->settings[i] = (struct ar_webhook_setting){
 			.name = ar_arena_str(a, ar_str_from(w->name)),
 			.tenant = ar_arena_str(a, ar_str_from(w->tenant)),
-			.address = address_of(ar_str_from(w->url), a),
+			.address = ar_host_webhook_address(ar_str_from(w->url), a),
 			.events = texts_of(&w->events, a),
 		};
 	}
@@ -164,32 +154,42 @@ static void open_one(struct ar_host_webhooks *all, size_t i)
 	ar_host_webhook_start(w);
 }
 
+static void serve(struct ar_host_webhooks *all)
+{
+	struct ar_control_webhooks offer = { .settings = all->list.settings,
+					     .count = all->list.count,
+					     .status = status_of,
+					     .redeliver = redeliver,
+					     .arg = all };
+
+	ar_pushes_serve(all, &offer);
+	ar_control_serve_webhooks(all->o.control, &offer);
+}
+
 enum ar_status ar_host_webhooks_open(const struct ar_host_webhooks_options *o, struct ar_host_webhooks **ret,
 				     struct ar_error *err)
 {
 	struct ar_host_webhooks *all;
 
 	*ret = NULL;
-	if (o->config->webhooks_count == 0)
+	if (o->config->webhooks_count == 0 && !*o->config->a2a.push_to)
 		return AR_OK;
 	all = ar_new0(sizeof(*all));
 	all->o = *o;
 	ar_list_init(&all->orphans);
-	if (ar_host_webhooks_read(o->config, &all->arena, &all->list, err) != AR_OK) {
+	all->json = ar_json_parser_new();
+	if (ar_host_webhooks_read(o->config, &all->arena, &all->list, err) != AR_OK ||
+	    ar_pushes_open(all, err) != AR_OK) {
+		ar_json_parser_free(all->json);
 		ar_arena_fini(&all->arena);
 		ar_free(all);
 		return err->status;
 	}
-	all->json = ar_json_parser_new();
-	all->at = ar_grow(NULL, all->list.count, sizeof(*all->at));
-	memset(all->at, 0, all->list.count * sizeof(*all->at));
+	all->at = ar_grow(NULL, all->list.count + 1, sizeof(*all->at));
+	memset(all->at, 0, (all->list.count + 1) * sizeof(*all->at));
 	for (size_t i = 0; i < all->list.count; i++)
 		open_one(all, i);
-	ar_control_serve_webhooks(o->control, &(struct ar_control_webhooks){ .settings = all->list.settings,
-									     .count = all->list.count,
-									     .status = status_of,
-									     .redeliver = redeliver,
-									     .arg = all });
+	serve(all);
 	*ret = all;
 	return AR_OK;
 }
@@ -207,6 +207,7 @@ void ar_host_webhooks_close(struct ar_host_webhooks *all)
 		ar_webhook_poster_close(w->poster);
 		uv_close((uv_handle_t *)&w->timer, NULL);
 	}
+	ar_pushes_close(all);
 }
 
 void ar_host_webhooks_free(struct ar_host_webhooks *all)
@@ -215,6 +216,7 @@ void ar_host_webhooks_free(struct ar_host_webhooks *all)
 		return;
 	AR_LIST_FOR_SAFE (it, &all->orphans)
 		ar_delivery_free(AR_CONTAINER_OF(it, struct ar_delivery, node));
+	ar_pushes_free(all);
 	for (size_t i = 0; i < all->list.count; i++)
 		ar_buf_fini(&all->at[i].report_body);
 	ar_free(all->at);

@@ -280,6 +280,34 @@ export interface WebhookRecord {
   [extra: string]: unknown;
 }
 
+/** A push configuration of A2A. */
+export interface PushRecord {
+  /** The task. */
+  taskId: string;
+  /** Its id among those of the task. */
+  configId: string;
+  /** Scheme and host of its URL; the rest may be secret. */
+  address: string;
+  /** Version of A2A that the notifications have: 1.0 or 0.3. */
+  version: string;
+  /** Sequence that the task had for the caller: what comes after it is sent. */
+  begin: number;
+  /** URL, token and credentials, encrypted with a2a.push_key. */
+  sealed: string;
+  [extra: string]: unknown;
+}
+
+/** A push configuration as its caller may see it. */
+export interface PushRow {
+  /** Its id among those of the task. */
+  configId: string;
+  /** Where notifications go. */
+  url: string;
+  /** Scheme of Authorization; absent: none is sent. */
+  scheme?: string;
+  [extra: string]: unknown;
+}
+
 /** What model calls used. */
 export interface UsageRow {
   /** Hour (its begin), model, workspace, session or tenant; empty: none was named. */

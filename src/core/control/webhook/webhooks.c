@@ -7,7 +7,8 @@
 
 bool ar_webhook_is_command(enum ar_command command)
 {
-	return command == AR_CMD_REPORT_WEBHOOK || command == AR_CMD_REDELIVER_WEBHOOK;
+	return command == AR_CMD_REPORT_WEBHOOK || command == AR_CMD_REDELIVER_WEBHOOK ||
+	       command == AR_CMD_SET_TASK_PUSH || command == AR_CMD_REMOVE_TASK_PUSH;
 }
 
 void ar_control_serve_webhooks(struct ar_control *c, const struct ar_control_webhooks *w)
@@ -93,12 +94,12 @@ static void on_home(struct ar_engine_view *v, const struct ar_session *s, const 
 	struct ar_call *c = AR_CONTAINER_OF(v, struct ar_call_work, view)->call;
 
 	if (s || err->code == AR_ERR_SESSION_NOT_FOUND)
-		answer(c, s);
+		c->command == AR_CMD_LIST_WEBHOOKS ? answer(c, s) : ar_push_answer(c, s);
 	else
 		ar_call_fail_or_move(c, err);
 }
 
-void ar_query_list_webhooks(struct ar_call *c)
+void ar_webhook_read_home(struct ar_call *c)
 {
 	struct ar_str home = ar_control_home(c->who, &c->arena);
 
@@ -106,4 +107,9 @@ void ar_query_list_webhooks(struct ar_call *c)
 		return;
 	c->work->view = (struct ar_engine_view){ .session = home, .done = on_home };
 	ar_engine_look(c->control->engine, &c->work->view);
+}
+
+void ar_query_list_webhooks(struct ar_call *c)
+{
+	ar_webhook_read_home(c);
 }

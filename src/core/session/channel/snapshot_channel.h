@@ -26,9 +26,9 @@ static const struct ar_field_desc bridged_fields[] = {
 	STR(ar_bridged, action),
 };
 static const struct ar_field_desc webhook_fields[] = {
-	STR(ar_webhook, name),
-	STR(ar_webhook, cursor),
-	INT(ar_webhook, failure_count),
+	STR(ar_webhook, name),		STR(ar_webhook, cursor),
+	INT(ar_webhook, failure_count), OBJECT(ar_webhook, push, push_record),
+	OPT_FLAG(ar_webhook, over),
 };
 static const struct ar_field_desc webhook_failure_fields[] = {
 	OBJECT(ar_webhook_failure, record, webhook_failure),

@@ -2,7 +2,25 @@
 #include "apply.h"
 #include "webhook/webhook.h"
 
-static struct ar_webhook *webhook_of(struct ar_session *s, struct ar_str name)
+/* The oldest of its kind goes when there are as many as may be; of push configurations one that is over. */
+static void make_room(struct ar_session *s, bool is_push)
+{
+	size_t count = 0, oldest = s->webhooks.count;
+
+	for (size_t i = 0; i < s->webhooks.count; i++) {
+		const struct ar_webhook *w = s->webhooks.at[i];
+
+		if (!w->push != !is_push)
+			continue;
+		count++;
+		if (oldest == s->webhooks.count && (!is_push || ar_webhook_is_over(w)))
+			oldest = i;
+	}
+	if (count >= (is_push ? AR_WEBHOOK_PUSHES_MAX : AR_WEBHOOKS_MAX) && oldest < s->webhooks.count)
+		ar_vec_remove(&s->webhooks, oldest);
+}
+
+static struct ar_webhook *webhook_of(struct ar_session *s, struct ar_str name, bool is_push)
 {
 	struct ar_webhook *w = ar_session_webhook(s, name);
 
@@ -10,8 +28,7 @@ static struct ar_webhook *webhook_of(struct ar_session *s, struct ar_str name)
 		return w;
 	w = ar_arena_alloc(&s->arena, sizeof(*w));
 	w->name = ar_apply_keep(s, name);
-	if (s->webhooks.count >= AR_WEBHOOKS_MAX)
-		ar_vec_remove(&s->webhooks, 0);
+	make_room(s, is_push);
 	ar_vec_push(&s->arena, &s->webhooks, w);
 	return w;
 }
@@ -31,7 +48,10 @@ enum ar_status ar_apply_webhook_progressed(struct ar_session *s, const struct ar
 {
 	const struct ar_ev_webhook_progressed *p = PAYLOAD(e, webhook_progressed);
 
-	webhook_of(s, p->webhook)->cursor = ar_apply_keep(s, p->cursor);
+	struct ar_webhook *w = webhook_of(s, p->webhook, false);
+
+	w->cursor = ar_apply_keep(s, p->cursor);
+	w->over = p->is_over;
 	return AR_OK;
 }
 
@@ -39,7 +59,7 @@ enum ar_status ar_apply_webhook_failed(struct ar_session *s, const struct ar_eve
 				       struct ar_error *err AR_UNUSED)
 {
 	const struct ar_ev_webhook_failed *p = KEPT(s, e, webhook_failed);
-	struct ar_webhook *w = webhook_of(s, p->webhook);
+	struct ar_webhook *w = webhook_of(s, p->webhook, false);
 	struct ar_webhook_failure *f = ar_arena_alloc(&s->arena, sizeof(*f));
 
 	if (!p->failure)
@@ -83,5 +103,31 @@ enum ar_status ar_apply_webhook_redelivered(struct ar_session *s, const struct a
 
 	if (w)
 		forget(w, p->delivery_id);
+	return AR_OK;
+}
+
+enum ar_status ar_apply_webhook_added(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
+{
+	const struct ar_ev_webhook_added *p = KEPT(s, e, webhook_added);
+	struct ar_webhook *w;
+
+	if (!p->push)
+		return ar_apply_unknown(err, e, "push");
+	w = webhook_of(s, p->webhook, true);
+	w->push = p->push;
+	w->cursor = AR_STR_NONE;
+	w->over = (struct ar_opt_bool){ 0 };
+	return AR_OK;
+}
+
+enum ar_status ar_apply_webhook_removed(struct ar_session *s, const struct ar_event *e,
+					struct ar_error *err AR_UNUSED)
+{
+	const struct ar_ev_webhook_removed *p = PAYLOAD(e, webhook_removed);
+
+	for (size_t i = s->webhooks.count; i > 0; i--) {
+		if (ar_str_eq(((const struct ar_webhook *)s->webhooks.at[i - 1])->name, p->webhook))
+			ar_vec_remove(&s->webhooks, i - 1);
+	}
 	return AR_OK;
 }

@@ -26,6 +26,37 @@ static enum ar_status join_cursors(struct ar_str known, struct ar_str told, stru
 	return AR_OK;
 }
 
+/* The same of a push configuration, whose positions are sequences. */
+static enum ar_status join_sequences(struct ar_str known, struct ar_str told, struct ar_str *ret,
+				     struct ar_error *err)
+{
+	uint64_t have = 0, more = 0;
+
+	*ret = AR_STR_NONE;
+	if (ar_str_absent(told))
+		return AR_OK;
+	if (!ar_str_to_u64(told, &more))
+		return ar_refuse(err, AR_ERR_INVALID_CURSOR, "the cursor is no sequence");
+	if (ar_str_absent(known) || (ar_str_to_u64(known, &have) && more > have))
+		*ret = told;
+	return AR_OK;
+}
+
+/* Absent: there is nothing new. */
+static enum ar_status next_cursor(const struct ar_webhook *w, const struct ar_cmd_report_webhook_in *in,
+				  struct ar_str *ret, struct ar_error *err)
+{
+	struct ar_str known = w ? w->cursor : AR_STR_NONE;
+
+	if (!w || !w->push)
+		return join_cursors(known, in->cursor, ret, err);
+	if (join_sequences(known, in->cursor, ret, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (ar_str_absent(*ret) && in->is_over.set && in->is_over.v && !ar_webhook_is_over(w))
+		*ret = ar_str_absent(known) ? AR_STR("0") : known;
+	return AR_OK;
+}
+
 static void emit_failures(struct ar_decision *d, const struct ar_cmd_report_webhook_in *in)
 {
 	const struct ar_ids none = { 0 };
@@ -59,24 +90,34 @@ static void emit_redelivered(struct ar_decision *d, const struct ar_cmd_report_w
 	}
 }
 
-enum ar_status ar_decide_report_webhook(struct ar_decision *d, struct ar_error *err)
+static void emit_report(struct ar_decision *d, const struct ar_cmd_report_webhook_in *in,
+			struct ar_str cursor)
 {
-	const struct ar_cmd_report_webhook_in *in = d->input->command.args;
-	const struct ar_webhook *w = ar_session_webhook(d->session, in->name);
 	const struct ar_ids none = { 0 };
-	struct ar_str cursor;
 
-	if (!d->input->is_runtime)
-		return ar_refuse(err, AR_ERR_NOT_AUTHORIZED,
-				 "report_webhook is sent by the runtime, not by callers");
-	if (join_cursors(w ? w->cursor : AR_STR_NONE, in->cursor, &cursor, err) != AR_OK)
-		return AR_E_REFUSED;
 	ar_decide_home(d);
 	emit_failures(d, in);
 	emit_redelivered(d, in);
 	if (!ar_str_absent(cursor))
 		ar_decide_emit(d, AR_EV_WEBHOOK_PROGRESSED, &none,
-			       &(struct ar_ev_webhook_progressed){ .webhook = in->name, .cursor = cursor });
+			       &(struct ar_ev_webhook_progressed){
+				       .webhook = in->name, .cursor = cursor, .is_over = in->is_over });
+}
+
+enum ar_status ar_decide_report_webhook(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_report_webhook_in *in = d->input->command.args;
+	const struct ar_webhook *w = ar_session_webhook(d->session, in->name);
+	bool is_removed = !w && ar_str_starts(in->name, AR_STR(AR_WEBHOOK_PUSH_PREFIX));
+	struct ar_str cursor;
+
+	if (!d->input->is_runtime)
+		return ar_refuse(err, AR_ERR_NOT_AUTHORIZED,
+				 "report_webhook is sent by the runtime, not by callers");
+	if (!is_removed && next_cursor(w, in, &cursor, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (!is_removed)
+		emit_report(d, in, cursor);
 	ar_decide_reply(d, AR_CMD_REPORT_WEBHOOK, &(struct ar_cmd_report_webhook_out){ .name = in->name });
 	return AR_OK;
 }

@@ -1,5 +1,25 @@
 /* Reading the webhooks of a home session. Pure. */
 #include "webhook/webhook.h"
+#include "hash.h"
+
+#define NAME_DIGITS 40
+
+struct ar_str ar_webhook_push_name(struct ar_arena *a, struct ar_str sealed)
+{
+	return ar_arena_fmt(a, AR_WEBHOOK_PUSH_PREFIX "%.*s",
+			    AR_STR_ARG(ar_hash_digits(a, sealed, NAME_DIGITS)));
+}
+
+struct ar_webhook *ar_session_push(const struct ar_session *s, struct ar_str task, struct ar_str config)
+{
+	for (size_t i = 0; i < s->webhooks.count; i++) {
+		struct ar_webhook *w = s->webhooks.at[i];
+
+		if (w->push && ar_str_eq(w->push->task_id, task) && ar_str_eq(w->push->config_id, config))
+			return w;
+	}
+	return NULL;
+}
 
 struct ar_webhook *ar_session_webhook(const struct ar_session *s, struct ar_str name)
 {

@@ -35,14 +35,36 @@ static void on_failed(void *arg, struct ar_str json)
 	x->is_got_good = false;
 }
 
-void ar_a2a_ask(struct ar_a2a_exchange *x, const char *method, struct ar_str params, ar_a2a_next_fn *next)
+static void ask_as(struct ar_a2a_exchange *x, const struct ar_principal *who, const char *method,
+		   struct ar_str params)
 {
 	static const struct ar_local_vtable callbacks = { .result = on_result, .failed = on_failed };
 
 	AR_ASSERT(!x->call);
-	x->next = next;
-	x->call = ar_local_open(x->server, &callbacks, x, x->carrier->who);
+	x->call = ar_local_open(x->server, &callbacks, x, who);
 	ar_local_ask(x->call, ar_str_from(method), params);
+}
+
+void ar_a2a_ask(struct ar_a2a_exchange *x, const char *method, struct ar_str params, ar_a2a_next_fn *next)
+{
+	x->next = next;
+	ask_as(x, x->carrier->who, method, params);
+}
+
+void ar_a2a_ask_inner(struct ar_a2a_exchange *x, const char *method, struct ar_str params,
+		      ar_a2a_next_fn *next)
+{
+	static const struct ar_principal the_operator = {
+		.tenant = { AR_TENANT_LOCAL, sizeof AR_TENANT_LOCAL - 1 },
+		.actor = { "local", 5 },
+		.person = { AR_PERSON_LOCAL, sizeof AR_PERSON_LOCAL - 1 },
+		.rights = AR_RIGHT_ALL
+	};
+
+	x->next = next;
+	x->inner = x->carrier->who ? *x->carrier->who : the_operator;
+	x->inner.is_runtime = true;
+	ask_as(x, &x->inner, method, params);
 }
 
 static void close_wires(struct ar_a2a_exchange *x)
@@ -112,7 +134,7 @@ void ar_a2a_answer(struct ar_a2a_exchange *x, struct ar_str result)
 		ar_buf_adds(out, result);
 	}
 	ar_buf_fini(&room);
-	send_reply(x, 200);
+	send_reply(x, x->is_rpc || !x->status ? 200 : x->status);
 }
 
 void ar_a2a_refuse(struct ar_a2a_exchange *x, const struct ar_a2a_failure *f)

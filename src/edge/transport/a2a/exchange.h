@@ -24,7 +24,10 @@ enum ar_a2a_op {
 	AR_A2A_OP_LIST,
 	AR_A2A_OP_CANCEL,
 	AR_A2A_OP_SUBSCRIBE,
-	AR_A2A_OP_PUSH, /* create, get, list or delete a push notification config */
+	AR_A2A_OP_PUSH_SET, /* of a push configuration */
+	AR_A2A_OP_PUSH_GET,
+	AR_A2A_OP_PUSH_LIST,
+	AR_A2A_OP_PUSH_DELETE,
 	AR_A2A_OP_EXTENDED_CARD,
 };
 
@@ -50,6 +53,10 @@ struct ar_a2a_exchange {
 	struct ar_str id; /* of the JSON-RPC request, JSON text */
 	struct ar_str channel, key; /* of the caller, and of the message */
 	struct ar_a2a_send send;
+	struct ar_a2a_push push; /* that an operation about one names */
+	struct ar_principal inner; /* the caller, for commands that only the runtime may send */
+	bool is_push_set; /* the one that came with a message */
+	int status; /* of an answer over HTTP+JSON; 0: 200 */
 	struct ar_a2a_list *list;
 	uint64_t after; /* facts up to here are known to the client; 0: none */
 	uint64_t until; /* milliseconds: an answer is due, whatever the task does */
@@ -78,6 +85,10 @@ struct ar_a2a_exchange {
 
 /* Asks a command; `params` is JSON. `next` is called from the flush, never before this returns. */
 void ar_a2a_ask(struct ar_a2a_exchange *x, const char *method, struct ar_str params, ar_a2a_next_fn *next);
+
+/* The same for a command that is for the runtime alone: the caller was found to be allowed what it does. */
+void ar_a2a_ask_inner(struct ar_a2a_exchange *x, const char *method, struct ar_str params,
+		      ar_a2a_next_fn *next);
 
 /* Answers; x is gone afterwards. `result` is what the binding HTTP+JSON answers with. */
 void ar_a2a_answer(struct ar_a2a_exchange *x, struct ar_str result);
@@ -120,6 +131,23 @@ void ar_a2a_answer_task(struct ar_a2a_exchange *x);
 
 void ar_a2a_send(struct ar_a2a_exchange *x);
 void ar_a2a_cancel(struct ar_a2a_exchange *x);
+
+/* ---- push.c ---- */
+
+static inline bool ar_a2a_is_push(enum ar_a2a_op op)
+{
+	return op >= AR_A2A_OP_PUSH_SET && op <= AR_A2A_OP_PUSH_DELETE;
+}
+
+bool ar_a2a_read_push_request(struct ar_a2a_exchange *x, struct ar_json params, struct ar_a2a_failure *f);
+void ar_a2a_push(struct ar_a2a_exchange *x);
+
+/* Whether a configuration can be taken; false: it was refused, and x is gone. */
+bool ar_a2a_push_check(struct ar_a2a_exchange *x, const struct ar_a2a_push *p);
+
+/* What becomes of the task after `begin` goes there from now on. */
+void ar_a2a_push_set(struct ar_a2a_exchange *x, const struct ar_a2a_push *p, uint64_t begin,
+		     ar_a2a_next_fn *next);
 
 /* ---- list.c ---- */
 

@@ -109,7 +109,7 @@ static bool has_content(struct ar_a2a_exchange *x)
 	struct ar_buf params = { 0 };
 	struct ar_jw w = ar_jw(&params);
 
-	if (!f || (x->list && !ar_a2a_list_needs_content(x->list)))
+	if (!f || ar_a2a_is_push(x->op) || (x->list && !ar_a2a_list_needs_content(x->list)))
 		return true;
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "outputRef", f->ref);

@@ -30,10 +30,10 @@ static const struct {
 	{ "CancelTask", AR_A2A_OP_CANCEL },
 	{ "SubscribeToTask", AR_A2A_OP_SUBSCRIBE },
 	{ "GetExtendedAgentCard", AR_A2A_OP_EXTENDED_CARD },
-	{ "CreateTaskPushNotificationConfig", AR_A2A_OP_PUSH },
-	{ "GetTaskPushNotificationConfig", AR_A2A_OP_PUSH },
-	{ "ListTaskPushNotificationConfigs", AR_A2A_OP_PUSH },
-	{ "DeleteTaskPushNotificationConfig", AR_A2A_OP_PUSH },
+	{ "CreateTaskPushNotificationConfig", AR_A2A_OP_PUSH_SET },
+	{ "GetTaskPushNotificationConfig", AR_A2A_OP_PUSH_GET },
+	{ "ListTaskPushNotificationConfigs", AR_A2A_OP_PUSH_LIST },
+	{ "DeleteTaskPushNotificationConfig", AR_A2A_OP_PUSH_DELETE },
 };
 
 /* ---- operations ---- */
@@ -92,8 +92,11 @@ static void run(struct ar_a2a_exchange *x)
 	case AR_A2A_OP_EXTENDED_CARD:
 		answer_card(x);
 		return;
-	case AR_A2A_OP_PUSH:
-		ar_a2a_refuse_with(x, AR_A2A_PUSH_NOT_SUPPORTED, "push notifications are not supported");
+	case AR_A2A_OP_PUSH_SET:
+	case AR_A2A_OP_PUSH_GET:
+	case AR_A2A_OP_PUSH_LIST:
+	case AR_A2A_OP_PUSH_DELETE:
+		ar_a2a_push(x);
 		return;
 	case AR_A2A_OP_NONE:
 		ar_a2a_refuse_with(x, AR_A2A_METHOD_NOT_FOUND, "there is no such operation");
@@ -139,6 +142,12 @@ static bool read_params(struct ar_a2a_exchange *x, struct ar_json params, struct
 		return true;
 	case AR_A2A_OP_LIST:
 		return ar_a2a_read_list_request(x, params, f);
+	case AR_A2A_OP_PUSH_SET:
+	case AR_A2A_OP_PUSH_GET:
+	case AR_A2A_OP_PUSH_LIST:
+	case AR_A2A_OP_PUSH_DELETE:
+		/* one that is not offered is refused as that, whatever is asked of it */
+		return !x->published->pushes || ar_a2a_read_push_request(x, params, f);
 	default:
 		return true;
 	}
@@ -234,79 +243,133 @@ static void add_query(struct ar_jw *w, struct ar_str query)
 	ar_buf_fini(&text);
 }
 
-/* `tasks/ID`, `tasks/ID:cancel`, `tasks/ID:subscribe`; the last colon counts. */
-static enum ar_a2a_op task_op(struct ar_str rest, bool is_get, struct ar_str *ret_id)
+/* What a path names, still percent-encoded; absent: it does not. */
+struct path_ids {
+	struct ar_str task, config;
+};
+
+/* `ID/pushNotificationConfigs`, and with `/CONFIG` behind it. */
+static enum ar_a2a_op push_op(struct ar_str rest, struct ar_str method, struct path_ids *ret)
 {
+	struct ar_str word;
+	bool is_get = ar_str_is(method, "GET");
+
+	rest = ar_str_split(rest, '/', &ret->task);
+	ret->config = ar_str_split(rest, '/', &word);
+	if (!ar_str_is(word, "pushNotificationConfigs"))
+		return AR_A2A_OP_NONE;
+	if (ar_str_absent(ret->config))
+		return is_get			   ? AR_A2A_OP_PUSH_LIST
+		       : ar_str_is(method, "POST") ? AR_A2A_OP_PUSH_SET
+						   : AR_A2A_OP_NONE;
+	if (is_get)
+		return AR_A2A_OP_PUSH_GET;
+	return ar_str_is(method, "DELETE") ? AR_A2A_OP_PUSH_DELETE : AR_A2A_OP_NONE;
+}
+
+/* `tasks/ID`, `tasks/ID:cancel`, `tasks/ID:subscribe`; the last colon counts. */
+static enum ar_a2a_op task_op(struct ar_str rest, struct ar_str method, struct path_ids *ret)
+{
+	bool is_get = ar_str_is(method, "GET"), is_post = ar_str_is(method, "POST");
 	size_t colon = rest.len;
 
 	for (size_t i = 0; i < rest.len; i++) {
 		if (rest.p[i] == '/')
-			return AR_A2A_OP_PUSH;
+			return push_op(rest, method, ret);
 		if (rest.p[i] == ':')
 			colon = i;
 	}
-	*ret_id = ar_str_sub(rest, 0, colon);
+	ret->task = ar_str_sub(rest, 0, colon);
 	rest = ar_str_sub(rest, colon, rest.len);
 	if (!rest.len && is_get)
 		return AR_A2A_OP_GET;
-	if (ar_str_is(rest, ":cancel") && !is_get)
+	if (ar_str_is(rest, ":cancel") && is_post)
 		return AR_A2A_OP_CANCEL;
-	return ar_str_is(rest, ":subscribe") ? AR_A2A_OP_SUBSCRIBE : AR_A2A_OP_NONE;
+	return ar_str_is(rest, ":subscribe") && (is_get || is_post) ? AR_A2A_OP_SUBSCRIBE : AR_A2A_OP_NONE;
 }
 
-static enum ar_a2a_op path_op(struct ar_str path, bool is_get, struct ar_str *ret_id)
+static enum ar_a2a_op path_op(struct ar_str path, struct ar_str method, struct path_ids *ret)
 {
-	if (ar_str_is(path, "message:send") && !is_get)
+	bool is_get = ar_str_is(method, "GET"), is_post = ar_str_is(method, "POST");
+
+	if (ar_str_is(path, "message:send") && is_post)
 		return AR_A2A_OP_SEND;
-	if (ar_str_is(path, "message:stream") && !is_get)
+	if (ar_str_is(path, "message:stream") && is_post)
 		return AR_A2A_OP_STREAM;
 	if (ar_str_is(path, "tasks") && is_get)
 		return AR_A2A_OP_LIST;
 	if (ar_str_is(path, "extendedAgentCard") && is_get)
 		return AR_A2A_OP_EXTENDED_CARD;
 	if (ar_str_starts(path, AR_STR("tasks/")))
-		return task_op(ar_str_sub(path, 6, path.len), is_get, ret_id);
+		return task_op(ar_str_sub(path, 6, path.len), method, ret);
 	return AR_A2A_OP_NONE;
+}
+
+static void add_id(struct ar_jw *w, const char *name, struct ar_str encoded)
+{
+	struct ar_buf text = { 0 };
+
+	if (ar_str_absent(encoded))
+		return;
+	add_decoded(&text, encoded);
+	ar_jw_mstr(w, name, ar_buf_str(&text));
+	ar_buf_fini(&text);
+}
+
+/* What JSON-RPC would have as params: the body, or what path and query say. */
+static void write_params(struct ar_a2a_exchange *x, const struct path_ids *ids,
+			 const struct ar_http_request *req, struct ar_buf *out)
+{
+	bool is_push = ar_a2a_is_push(x->op);
+	struct ar_buf text = { 0 };
+	struct ar_jw w = ar_jw(out);
+
+	if (x->op == AR_A2A_OP_SEND || x->op == AR_A2A_OP_STREAM || x->op == AR_A2A_OP_PUSH_SET) {
+		ar_buf_adds(out, req->content);
+		if (x->op == AR_A2A_OP_PUSH_SET) {
+			add_decoded(&text, ids->task);
+			x->task.id = ar_arena_str(&x->arena, ar_buf_str(&text));
+			ar_buf_fini(&text);
+		}
+		return;
+	}
+	ar_jw_open(&w);
+	add_id(&w, is_push ? "taskId" : "id", ids->task);
+	if (is_push)
+		add_id(&w, "id", ids->config);
+	add_query(&w, req->target.query);
+	ar_jw_close(&w);
 }
 
 /* The body, with what path and query add to it. */
 static bool read_rest(struct ar_a2a_exchange *x, struct ar_str path, const struct ar_http_request *req,
 		      struct ar_a2a_failure *f)
 {
-	struct ar_str id = AR_STR_NONE, tenant = AR_STR_NONE, rest;
-	bool is_get = req->route.is_get, is_good;
-	struct ar_buf params = { 0 }, text = { 0 };
-	struct ar_jw w = ar_jw(&params);
+	struct path_ids ids = { AR_STR_NONE, AR_STR_NONE };
+	struct ar_str method = req->head->method, tenant = AR_STR_NONE, rest;
+	struct ar_buf params = { 0 };
 	struct ar_json doc;
+	bool is_good;
 
-	x->op = path_op(path, is_get, &id);
+	x->op = path_op(path, method, &ids);
 	if (!x->op) {
 		rest = ar_str_split(path, '/', &tenant);
-		x->op = ar_str_absent(rest) ? AR_A2A_OP_NONE : path_op(rest, is_get, &id);
+		x->op = ar_str_absent(rest) ? AR_A2A_OP_NONE : path_op(rest, method, &ids);
 		if (x->op && !check_tenant(x, tenant, f))
 			return false;
 	}
 	if (!x->op)
 		return ar_a2a_fail(f, AR_A2A_METHOD_NOT_FOUND, NULL, "there is no such operation");
-	if (x->op == AR_A2A_OP_SEND || x->op == AR_A2A_OP_STREAM) {
-		ar_buf_adds(&params, req->content);
-	} else {
-		ar_jw_open(&w);
-		if (!ar_str_absent(id)) {
-			add_decoded(&text, id);
-			ar_jw_mstr(&w, "id", ar_buf_str(&text));
-		}
-		add_query(&w, req->target.query);
-		ar_jw_close(&w);
-	}
+	write_params(x, &ids, req, &params);
 	is_good = ar_json_parse(x->server->parser, ar_buf_str(&params), &doc, NULL) == AR_OK;
 	if (!is_good)
-		ar_a2a_fail(f, x->op <= AR_A2A_OP_STREAM ? AR_A2A_PARSE : AR_A2A_INVALID_PARAMS, NULL,
-			    "the body or the query cannot be read");
+		ar_a2a_fail(f,
+			    x->op <= AR_A2A_OP_STREAM || x->op == AR_A2A_OP_PUSH_SET ? AR_A2A_PARSE
+										     : AR_A2A_INVALID_PARAMS,
+			    NULL, "the body or the query cannot be read");
 	else
 		is_good = read_params(x, doc, f);
 	ar_buf_fini(&params);
-	ar_buf_fini(&text);
 	return is_good;
 }
 

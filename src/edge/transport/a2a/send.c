@@ -23,9 +23,23 @@ static void ask_command(struct ar_a2a_exchange *x, const char *method, struct ar
 	ar_buf_fini(params);
 }
 
+static void on_push_set(struct ar_a2a_exchange *x, bool is_good, struct ar_json json)
+{
+	if (is_good)
+		ar_a2a_follow(x);
+	else
+		ar_a2a_refuse_inner(x, json);
+}
+
+/* The push configuration of a message gets everything of a new task, of another what comes from now on. */
 static void loaded_to_follow(struct ar_a2a_exchange *x, bool is_good AR_UNUSED, struct ar_json json AR_UNUSED)
 {
-	ar_a2a_follow(x);
+	if (ar_str_empty(x->send.push.url)) {
+		ar_a2a_follow(x);
+		return;
+	}
+	x->send.push.task = x->task.id;
+	ar_a2a_push_set(x, &x->send.push, ar_str_absent(x->send.task) ? 0 : x->task.sequence, on_push_set);
 }
 
 /* ---- a new task ---- */
@@ -361,9 +375,9 @@ static void loaded_to_continue(struct ar_a2a_exchange *x, bool is_good AR_UNUSED
 
 void ar_a2a_send(struct ar_a2a_exchange *x)
 {
-	if (!ar_str_absent(x->send.push))
-		ar_a2a_refuse_with(x, AR_A2A_PUSH_NOT_SUPPORTED, "push notifications are not supported");
-	else if (!ar_str_absent(x->send.task))
+	if (!ar_str_empty(x->send.push.url) && !ar_a2a_push_check(x, &x->send.push))
+		return;
+	if (!ar_str_absent(x->send.task))
 		ar_a2a_load(x, loaded_to_continue);
 	else if (!ar_str_absent(x->send.context))
 		submit(x);

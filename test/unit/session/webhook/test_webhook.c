@@ -173,6 +173,160 @@ static void a_snapshot_has_them(void **state)
 	ar_buf_fini(&text);
 }
 
+/* ---- push configurations ---- */
+
+#define TASK "task_0000000000e000000000000000_1"
+
+static enum ar_status set_push_as(struct desk *d, bool is_runtime, const char *task, const char *config,
+				  const char *sealed)
+{
+	const struct ar_cmd_set_task_push_in in = { .task_id = ar_str_from(task),
+						    .config_id = ar_str_from(config),
+						    .url = AR_STR("https://hooks.example.com/secret"),
+						    .token = AR_STR("secret"),
+						    .version = AR_STR("1.0"),
+						    .begin = 7 };
+
+	return desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
+					     .is_runtime = is_runtime,
+					     .account = AR_STR("token:1"),
+					     .command = { .id = AR_CMD_SET_TASK_PUSH,
+							  .args = &in,
+							  .sealed = ar_str_from(sealed),
+							  .address = AR_STR("https://hooks.example.com") } });
+}
+
+static enum ar_status set_push(struct desk *d, const char *config, const char *sealed)
+{
+	return set_push_as(d, true, TASK, config, sealed);
+}
+
+static enum ar_status remove_push(struct desk *d, const char *config)
+{
+	const struct ar_cmd_remove_task_push_in in = { .task_id = AR_STR(TASK),
+						       .config_id = ar_str_from(config) };
+
+	return desk_do(d, (struct ar_input){ .kind = AR_IN_COMMAND,
+					     .is_runtime = true,
+					     .account = AR_STR("token:1"),
+					     .command = { .id = AR_CMD_REMOVE_TASK_PUSH, .args = &in } });
+}
+
+static const struct ar_webhook *push_of(struct desk *d, const char *config)
+{
+	return ar_session_push(&d->session, AR_STR(TASK), ar_str_from(config));
+}
+
+static enum ar_status report_push(struct desk *d, struct ar_str name, const char *cursor, bool is_over)
+{
+	char room[64];
+
+	snprintf(room, sizeof room, "%.*s", AR_STR_ARG(name)); /* what is decided may move the state */
+	return report_as(d, true,
+			 &(struct ar_cmd_report_webhook_in){ .name = ar_str_from(room),
+							     .cursor = ar_str_from(cursor),
+							     .is_over = { is_over, is_over } });
+}
+
+static void a_push_is_a_webhook_without_its_secrets(void **state)
+{
+	struct desk *d = *state;
+
+	desk_expect_refusal(d, set_push_as(d, false, TASK, "a", "sealed-1"), AR_ERR_NOT_AUTHORIZED);
+	assert_int_equal(set_push(d, "a", "sealed-1"), AR_OK);
+	desk_expect(d, "session.created webhook.added");
+	desk_expect_payload(d, AR_EV_WEBHOOK_ADDED, "\"sealed\":\"sealed-1\"");
+	desk_expect_payload(d, AR_EV_WEBHOOK_ADDED, "\"address\":\"https://hooks.example.com\"");
+	assert_int_equal(push_of(d, "a")->push->begin, 7);
+	assert_null(push_of(d, "b"));
+	desk_expect_refusal(d, remove_push(d, "b"), AR_ERR_NOT_FOUND);
+	assert_int_equal(remove_push(d, "a"), AR_OK);
+	desk_expect(d, "webhook.removed");
+	assert_null(push_of(d, "a"));
+}
+
+static void its_position_is_a_sequence_and_the_end_is_one(void **state)
+{
+	struct desk *d = *state;
+
+	assert_int_equal(set_push(d, "a", "sealed-1"), AR_OK);
+	assert_int_equal(report_push(d, push_of(d, "a")->name, "12", false), AR_OK);
+	desk_expect(d, "webhook.progressed");
+	assert_int_equal(report_push(d, push_of(d, "a")->name, "9", false), AR_OK);
+	desk_expect(d, "");
+	desk_expect_refusal(d, report_push(d, push_of(d, "a")->name, "t1:5", false), AR_ERR_INVALID_CURSOR);
+	assert_int_equal(report_push(d, push_of(d, "a")->name, "12", true), AR_OK);
+	desk_expect(d, "webhook.progressed");
+	assert_true(ar_webhook_is_over(push_of(d, "a")));
+	assert_true(ar_str_is(push_of(d, "a")->cursor, "12"));
+	assert_int_equal(report_push(d, push_of(d, "a")->name, "12", true), AR_OK);
+	desk_expect(d, "");
+}
+
+static void one_that_is_replaced_has_no_more_reports(void **state)
+{
+	struct desk *d = *state;
+	char old[64];
+
+	assert_int_equal(set_push(d, "a", "sealed-1"), AR_OK);
+	snprintf(old, sizeof old, "%.*s", AR_STR_ARG(push_of(d, "a")->name));
+	assert_int_equal(set_push(d, "a", "sealed-2"), AR_OK);
+	desk_expect(d, "webhook.removed webhook.added");
+	assert_int_equal(report_push(d, ar_str_from(old), "40", true), AR_OK);
+	desk_expect(d, "");
+	assert_true(ar_str_absent(push_of(d, "a")->cursor));
+	assert_false(ar_webhook_is_over(push_of(d, "a")));
+}
+
+static void a_task_has_few_and_a_tenant_not_too_many(void **state)
+{
+	struct desk *d = *state;
+	char task[64], id[32], sealed[32];
+
+	for (int i = 0; i < AR_WEBHOOK_TASK_PUSHES_MAX; i++) {
+		snprintf(id, sizeof id, "c%d", i);
+		snprintf(sealed, sizeof sealed, "s%d", i);
+		assert_int_equal(set_push(d, id, sealed), AR_OK);
+	}
+	desk_expect_refusal(d, set_push(d, "more", "s-more"), AR_ERR_INVALID_INPUT);
+	assert_int_equal(set_push(d, "c0", "s-again"), AR_OK);
+	for (int i = AR_WEBHOOK_TASK_PUSHES_MAX; i < AR_WEBHOOK_PUSHES_MAX; i++) {
+		snprintf(task, sizeof task, "task_0000000000e000000000000000_%d", i + 10);
+		snprintf(sealed, sizeof sealed, "s%d", i);
+		assert_int_equal(set_push_as(d, true, task, "c", sealed), AR_OK);
+	}
+	desk_expect_refusal(d, set_push_as(d, true, "task_x", "c", "sx"), AR_ERR_TENANT_QUOTA_EXCEEDED);
+	assert_int_equal(report_push(d, push_of(d, "c1")->name, "20", true), AR_OK);
+	assert_int_equal(set_push_as(d, true, "task_x", "c", "sx"), AR_OK);
+	assert_null(push_of(d, "c1")); /* it was over */
+	assert_int_equal(d->session.webhooks.count, AR_WEBHOOK_PUSHES_MAX);
+	assert_int_equal(report_cursor(d, "t1:5"), AR_OK); /* those of the settings have room of their own */
+	assert_non_null(push_of(d, "c0"));
+}
+
+static void a_snapshot_has_pushes(void **state)
+{
+	struct desk *d = *state;
+	struct ar_session copy;
+	struct ar_buf text = { 0 };
+	const struct ar_webhook *w;
+	struct ar_json v;
+
+	assert_int_equal(set_push(d, "a", "sealed-1"), AR_OK);
+	assert_int_equal(report_push(d, push_of(d, "a")->name, "12", true), AR_OK);
+	ar_session_snapshot(&d->session, &text);
+	ar_session_init(&copy, d->session.session_key, d->json);
+	assert_int_equal(ar_json_parse(d->decide_json, ar_buf_str(&text), &v, &d->err), AR_OK);
+	assert_int_equal(ar_session_restore(&copy, v, &d->err), AR_OK);
+	w = ar_session_push(&copy, AR_STR(TASK), AR_STR("a"));
+	assert_non_null(w);
+	assert_true(ar_str_is(w->cursor, "12"));
+	assert_true(ar_str_is(w->push->sealed, "sealed-1"));
+	assert_true(ar_webhook_is_over(w));
+	ar_session_fini(&copy);
+	ar_buf_fini(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +337,15 @@ int main(void)
 						desk_close),
 		cmocka_unit_test_setup_teardown(the_newest_failures_are_kept, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(a_snapshot_has_them, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(a_push_is_a_webhook_without_its_secrets, desk_open,
+						desk_close),
+		cmocka_unit_test_setup_teardown(its_position_is_a_sequence_and_the_end_is_one, desk_open,
+						desk_close),
+		cmocka_unit_test_setup_teardown(one_that_is_replaced_has_no_more_reports, desk_open,
+						desk_close),
+		cmocka_unit_test_setup_teardown(a_task_has_few_and_a_tenant_not_too_many, desk_open,
+						desk_close),
+		cmocka_unit_test_setup_teardown(a_snapshot_has_pushes, desk_open, desk_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
