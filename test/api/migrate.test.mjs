@@ -38,8 +38,13 @@ test('a store is migrated once, and agentd asks for it', { skip: !server && 'no 
 	const config = join(newFolder(), 'settings.yaml');
 	sql('postgres', 'CREATE DATABASE migrated');
 	writeFileSync(config, `store: "${server} dbname=migrated"\n`);
-	const [, newest] = agentd('migrate', '--config', config).stdout.match(/^schema version 0 -> (\d+)\n$/);
-	assert.equal(agentd('migrate', '--config', config).stdout, `schema version ${newest}, nothing to do\n`);
+	const first = agentd('migrate', '--config', config);
+	const [, newest] = first.stdout.match(/^schema version 0 -> (\d+)\n$/);
+	const steps = Array.from({ length: Number(newest) }, (_, i) => `schema version ${i + 1} of ${newest} ...\n`);
+	assert.ok(first.stderr.endsWith(steps.join('')), first.stderr);
+	const second = agentd('migrate', '--config', config);
+	assert.equal(second.stdout, `schema version ${newest}, nothing to do\n`);
+	assert.doesNotMatch(second.stderr, /schema version/);
 	sql('migrated', 'DELETE FROM migration WHERE version > 1');
 	const refused = agentd('--config', config, '--data-dir', newFolder());
 	assert.equal(refused.status, 1);

@@ -8,20 +8,27 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const char help[] = "usage: agentd migrate [--config FILE]\n"
-			   "\n"
-			   "Upgrades the PostgreSQL store of the settings (store, AGENTD_STORE) to the "
-			   "newest schema, and prints\n"
-			   "the old and the new version. Nodes of the previous version keep working: migrate "
-			   "first, then replace\n"
-			   "one node after the other. An SQLite file needs no migration.\n"
-			   "\n"
-			   "example:\n"
-			   "  AGENTD_STORE=postgres://agentd@db/agentd agentd migrate\n";
+static const char help[] =
+	"usage: agentd migrate [--config FILE]\n"
+	"\n"
+	"Upgrades the PostgreSQL store of the settings (store, AGENTD_STORE) to the newest schema, and "
+	"prints\n"
+	"the old and the new version; each step is told on standard error. Nodes of the previous version "
+	"keep\n"
+	"working: migrate first, then replace one node after the other. An SQLite file needs no migration.\n"
+	"\n"
+	"example:\n"
+	"  AGENTD_STORE=postgres://agentd@db/agentd agentd migrate\n";
 
 static void password_of(void *config, struct ar_buf *out)
 {
 	ar_buf_addz(out, ((const struct ar_config *)config)->store_password);
+}
+
+/* Not with the result, which a script may read. */
+static void show_step(uint64_t version, uint64_t last)
+{
+	fprintf(stderr, "schema version %" PRIu64 " of %" PRIu64 " ...\n", version, last);
 }
 
 /* *ret_from is the version that was found (0: an empty database), *ret_to the one it has now.
@@ -39,7 +46,8 @@ static enum ar_status migrate_store(const struct ar_config *config, uint64_t *re
 		return err->status;
 	rc = ar_store_postgres_migrate(
 		&(struct ar_store_postgres_options){ .conninfo = config->store,
-						     .password = { password_of, (void *)(uintptr_t)config } },
+						     .password = { password_of, (void *)(uintptr_t)config },
+						     .on_step = show_step },
 		ret_from, ret_to, err);
 	if (rc != AR_OK)
 		ar_secrets_mask_error(redactor, err);

@@ -36,6 +36,9 @@ struct ar_store_password {
 	void *arg;
 };
 
+/* A step that brings a schema to `version` begins, on its way to version `last`. */
+typedef void ar_store_step_fn(uint64_t version, uint64_t last);
+
 struct ar_store_postgres_options {
 	const char *conninfo; /* postgres://... or key=value pairs, as libpq takes them */
 	struct ar_store_password password; /* wins over one in conninfo */
@@ -53,6 +56,7 @@ struct ar_store_postgres_options {
 	/* borrowed: where content of at least object_min_bytes goes; NULL keeps it all */
 	struct ar_objects *objects;
 	size_t object_min_bytes;
+	ar_store_step_fn *on_step; /* of a migration, which may take long on a large store; NULL for none */
 };
 
 struct ar_member_options {

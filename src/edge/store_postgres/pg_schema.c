@@ -223,12 +223,16 @@ static enum ar_status fail_newer(uint64_t version, struct ar_error *err)
 		       (unsigned long long)version, AR_ARRAY_LEN(migrations));
 }
 
-static enum ar_status migrate_up(struct ar_pg *pg, uint64_t from, uint64_t to, struct ar_error *err)
+static enum ar_status migrate_up(struct ar_pg *pg, uint64_t from, uint64_t to, ar_store_step_fn *on_step,
+				 struct ar_error *err)
 {
 	enum ar_status st = AR_OK;
 
-	while (!st && from < to)
-		st = migrate(pg, ++from, err);
+	while (!st && from++ < to) {
+		if (on_step)
+			on_step(from, to);
+		st = migrate(pg, from, err);
+	}
 	return st;
 }
 
@@ -246,12 +250,13 @@ enum ar_status ar_postgres_ensure_schema(struct ar_pg *pg, struct ar_error *err)
 			err, AR_E_UNAVAILABLE,
 			"the database has schema version %llu, this program needs %zu: run `agentd migrate`",
 			(unsigned long long)version, AR_ARRAY_LEN(migrations));
-	return migrate_up(pg, version, AR_ARRAY_LEN(migrations), err);
+	return migrate_up(pg, version, AR_ARRAY_LEN(migrations), NULL, err);
 }
 
 /* ---- as a program of its own ---- */
 
-static enum ar_status migrate_once(struct ar_pg *pg, uint64_t to, uint64_t *ret_from, struct ar_error *err)
+static enum ar_status migrate_once(struct ar_pg *pg, uint64_t to, ar_store_step_fn *on_step,
+				   uint64_t *ret_from, struct ar_error *err)
 {
 	enum ar_status st = ar_pg_execute(pg, "BEGIN", err);
 
@@ -260,7 +265,7 @@ static enum ar_status migrate_once(struct ar_pg *pg, uint64_t to, uint64_t *ret_
 	if (!st && *ret_from > AR_ARRAY_LEN(migrations))
 		st = fail_newer(*ret_from, err);
 	if (!st)
-		st = migrate_up(pg, *ret_from, to, err);
+		st = migrate_up(pg, *ret_from, to, on_step, err);
 	return st ? st : ar_pg_execute(pg, "COMMIT", err);
 }
 
@@ -275,7 +280,7 @@ enum ar_status ar_store_postgres_migrate_to(const struct ar_store_postgres_optio
 	bool clashed = !st;
 
 	for (unsigned tries = 0; clashed && tries < MIGRATE_TRIES; tries++) {
-		st = migrate_once(&pg, to, ret_from, err);
+		st = migrate_once(&pg, to, o->on_step, ret_from, err);
 		clashed = st && pg.fault == AR_PG_CLASH;
 		if (st)
 			ar_pg_execute(&pg, "ROLLBACK", NULL);
