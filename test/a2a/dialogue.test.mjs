@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { TaskState } from '@a2a-js/sdk';
+import { check, download, linesOf } from '../evidence/packs.mjs';
 import { facts, seen } from '../lib/gate.mjs';
 import { ok, request, startAgentd, waitFor } from '../lib/runtime.mjs';
 import { all, answerOf, BINDINGS, client, dataPart, message, raw, start, taskOf } from './peers.mjs';
@@ -36,9 +37,18 @@ for (const binding of BINDINGS) {
 		const log = await facts(rt, contextId);
 		assert.deepEqual(log.filter((e) => e.type === 'action.resolved').map((e) => [e.actionId, e.payload.decision, e.payload.decisionSource]), [[actionId, 'accept', 'remote']]);
 		assert.equal(log.filter((e) => e.type === 'turn.submitted').length, 1, 'the answer is no turn');
-		for (const type of ['task.created', 'task.attempt.started', 'tool.started', 'tool.result', 'permission.evaluated', 'task.attempt.completed'])
-			assert.ok(log.some((e) => e.type === type && e.taskId === taskId), `${type} is a local fact of the task`);
+		const local = ['task.created', 'task.attempt.started', 'permission.evaluated', 'tool.started', 'tool.result', 'task.attempt.completed'];
+		const ofTask = (events) => local.filter((type) => events.some((e) => e.type === type && e.taskId === taskId));
+		assert.deepEqual(ofTask(log), local, 'the work is facts of ours');
 		assert.equal(log.filter((e) => e.type === 'channel.message').length, 1, 'AN-18: and it is a fact of its channel');
+		const { packRef, evidenceId } = await ok(rt, 'export_evidence', { taskId });
+		const pack = await download(rt, packRef);
+		check(pack);
+		const exported = linesOf(pack, 'events.ndjson');
+		assert.deepEqual(ofTask(exported), local, 'the evidence of the task has them');
+		assert.ok(exported.every((e) => e.taskId === taskId), 'and nothing else');
+		const [evidence] = await facts(rt, contextId, 'evidence.changed');
+		assert.deepEqual([evidence.taskId, evidence.evidenceId, evidence.payload.packRef, evidence.payload.scope], [taskId, evidenceId, packRef, { sessionId: contextId, taskId }]);
 		await rt.stop();
 	});
 }
@@ -65,18 +75,23 @@ test('A2-09 CH-01 a task that needs a permission is AUTH_REQUIRED: the four fact
 	await rt.stop();
 });
 
-test('A2-03 a message for a task at work is more input for it', async () => {
+test('A2-03 by its scope a message begins a session with a task, or a further task of its context, or is more input for the task at work', async () => {
 	const { rt } = await start();
 	const c = await client(rt, 'HTTP+JSON');
-	const task = taskOf(await c.sendMessage(message('[[first 1500]][[say one]]', now)));
-	await seen(rt, task.contextId, 'model.requested');
-	const same = taskOf(await c.sendMessage(message('and this', { message: { taskId: task.id }, ...now })));
-	assert.equal(same.id, task.id);
-	assert.equal(same.history.at(-1).parts[0].content.value, 'and this');
-	const log = await facts(rt, task.contextId);
-	assert.equal(log.filter((e) => e.type === 'run.status' && e.payload.phase === 'steered').length, 1);
-	assert.equal(log.filter((e) => e.type === 'turn.submitted').length, 1);
-	await c.cancelTask({ tenant: '', id: task.id, metadata: undefined });
+	const send = async (text, where) => taskOf(await c.sendMessage(message(text, { message: where, ...now })));
+	const first = await send('[[hang]]');
+	const { contextId } = first;
+	await seen(rt, contextId, 'model.requested');
+	const further = await send('[[hang]]', { contextId });
+	const same = await send('and this', { taskId: first.id });
+	assert.deepEqual([further.contextId, further.id !== first.id, same.id, same.history.at(-1).parts[0].content.value], [contextId, true, first.id, 'and this']);
+	const log = await facts(rt, contextId);
+	const tasks = (type) => log.filter((e) => e.type === type).map((e) => e.taskId);
+	assert.deepEqual(log.filter((e) => ['session.created', 'channel.connected', 'turn.submitted'].includes(e.type)).map((e) => e.type), ['session.created', 'channel.connected', 'turn.submitted', 'turn.submitted']);
+	assert.deepEqual([tasks('task.created'), tasks('task.started')], [[first.id, further.id], [first.id]], 'the further one waits');
+	assert.deepEqual(log.filter((e) => e.type === 'run.status' && e.payload.phase === 'steered').map((e) => e.taskId), [first.id]);
+	assert.equal(log.filter((e) => e.type === 'channel.message').length, 1, 'of what is no turn');
+	for (const id of [further.id, first.id]) await c.cancelTask({ tenant: '', id, metadata: undefined });
 	await rt.stop();
 });
 
