@@ -152,12 +152,12 @@ struct ar_tool_result {
 	/* The same files as they are now. */
 	const struct ar_tool_artifact *artifacts;
 	size_t artifact_count;
-	/* The boundary it ran in, when it was no process of its own: the members of struct ar_process_ready;
-	 * NULL: none. And what it tried to cross. */
+	/* The boundary of a call without a process of its own (NULL: none), and what it tried to cross. */
 	const struct ar_process_ready *boundary;
 	enum ar_sandbox_profile profile; /* of this boundary */
 	const struct ar_str *violations; /* JSON objects, as of AR_PROC_VIOLATION */
 	size_t violation_count;
+	struct ar_str request_id; /* of the request that ran it, as its server knows it; absent: none */
 };
 
 struct ar_tool_progress {

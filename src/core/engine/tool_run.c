@@ -90,6 +90,11 @@ static struct ar_str clean(struct ar_live_call *r, struct ar_str text)
 	return ar_str_absent(text) ? AR_STR_NONE : ar_funnel_text(&r->funnel, text, &r->arena);
 }
 
+static struct ar_str clean_id(struct ar_live_call *r, struct ar_str id)
+{
+	return ar_str_empty(id) ? AR_STR_NONE : ar_funnel_id(&r->funnel, id, &r->arena);
+}
+
 static void keep_images(struct ar_live_call *r, const struct ar_tool_result *result)
 {
 	struct ar_tool_image *images = ar_arena_alloc(&r->arena, (result->image_count + 1) * sizeof(*images));
@@ -147,7 +152,8 @@ static void keep_result(struct ar_live_call *r, const struct ar_tool_result *res
 					 .message = r->is_late ? AR_STR("it did not end in time")
 							       : clean(r, result->message),
 					 .advice = clean(r, result->advice),
-					 .retryable = result->retryable };
+					 .retryable = result->retryable,
+					 .request_id = clean_id(r, result->request_id) };
 	if (r->is_without_host)
 		r->result.category = AR_STR("sandbox_unavailable");
 	keep_images(r, result);

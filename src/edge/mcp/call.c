@@ -47,6 +47,8 @@ static void close_call(struct ar_mcp_call *c)
 {
 	struct ar_mcp_source *s = c->link->source;
 
+	if (c->last_id != 0)
+		c->result.request_id = ar_arena_fmt(&c->arena, "%lld", (long long)c->last_id);
 	c->has_ended = true;
 	c->waits = false;
 	ar_mcp_call_withdraw(c);
@@ -210,6 +212,7 @@ void ar_mcp_call_go(struct ar_mcp_call *c)
 	m.text = ar_buf_str(&text);
 	m.headers = ar_buf_str(&headers);
 	ar_mcp_call_set_deadline(c);
+	c->last_id = id;
 	if (!ar_mcp_peer_send(p, &c->request, id, &m))
 		ar_mcp_call_end(c, AR_TOOL_NOT_RUN, "overloaded",
 				"too many calls are open; try again when some have ended");

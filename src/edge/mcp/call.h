@@ -28,6 +28,7 @@ struct ar_mcp_call {
 	struct ar_tool_result result; /* once ended */
 	struct ar_list node; /* of the link's calls, or of the source's ended ones */
 	struct ar_mcp_request request;
+	int64_t last_id; /* of the newest request that was made; 0: none was */
 	struct ar_mcp_question questions[AR_MCP_QUESTIONS_MAX];
 	size_t question_count;
 	size_t round_at; /* first question of the round whose answers go along with the next request */

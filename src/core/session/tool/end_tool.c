@@ -53,6 +53,17 @@ static const struct ar_masked *masked_of(const struct ar_decision *d)
 	return d->input->kind == AR_IN_TOOL_DONE ? &d->input->tool_done.masked : &nothing;
 }
 
+/* The ids of its end: with that of the request that brought it, as the tool's server knows it. */
+static struct ar_ids ids_of_end(struct ar_decision *d, const struct ar_turn *turn,
+				const struct ar_invocation *call)
+{
+	struct ar_ids ids = ar_ids_call(d, turn, call);
+
+	if (d->input->kind == AR_IN_TOOL_DONE && ar_str_eq(d->input->tool_done.call, call->id))
+		ids.at[AR_SCOPE_REQUEST] = d->input->tool_done.result->request_id;
+	return ids;
+}
+
 /* `is_json`: of a result that is nothing but its structured form. */
 static struct answer answer_of(struct ar_decision *d, const struct ar_ids *ids, struct ar_str text,
 			       bool is_json)
@@ -128,7 +139,7 @@ static struct ar_texts image_refs(struct ar_decision *d, const struct ar_tool_re
 void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 			const struct ar_tool_result *result, int64_t duration_ms)
 {
-	struct ar_ids ids = ar_ids_call(d, turn, call);
+	struct ar_ids ids = ids_of_end(d, turn, call);
 	const struct ar_masked *masked = masked_of(d);
 	struct ar_str text = !ar_str_empty(result->text) ? result->text : result->structured;
 	bool is_split = !ar_str_absent(result->structured);
@@ -174,7 +185,7 @@ static struct ar_str failure_text(struct ar_decision *d, const struct ar_call_fa
 void ar_decide_fail_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 			 const struct ar_call_failure *why)
 {
-	struct ar_ids ids = ar_ids_call(d, turn, call);
+	struct ar_ids ids = ids_of_end(d, turn, call);
 	const struct ar_masked *masked = masked_of(d);
 	struct answer a = answer_of(d, &ids, failure_text(d, why), false);
 
