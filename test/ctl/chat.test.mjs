@@ -268,7 +268,7 @@ test("a daemon that is killed and started again goes on with the conversation", 
 	await shows(chat, PROMPT);
 	chat.type("[[delay 60]] [[tokens 30]]\n");
 	await shows(chat, /w3 /);
-	process.kill(home.pid, "SIGKILL");
+	await home.kill();
 	new Running(join(bin, "agentd"), ["--listen", "off"], { env: home.env });
 	await shows(chat, /· resumed: [^]*w28 w29\s+.*tools\n> $/);
 	assert.match(await say(chat, "[[say after]]", /after\n.*tools\n> $/), /after/);

@@ -6,7 +6,9 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { waitFor } from "../lib/runtime.mjs";
 import { start as startModel } from "../model/scripted.mjs";
+import { isAlive } from "../process/shim.mjs";
 
 export const bin = process.env.AR_BIN ?? fileURLToPath(new URL("../../build/release/bin", import.meta.url));
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -90,6 +92,12 @@ export class Place {
 	get pid() {
 		const file = join(this.data, "agentd.pid");
 		return existsSync(file) ? Number(readFileSync(file, "utf8")) : undefined;
+	}
+	/** kill -9 of the daemon; its lock on the folder is free then. */
+	async kill() {
+		const { pid } = this;
+		process.kill(pid, "SIGKILL");
+		await waitFor(() => !isAlive(pid), `the end of ${pid}`);
 	}
 	async end() {
 		for (const file of readdirSync(this.dir, { recursive: true }).filter((name) => name.endsWith("agentd.pid")))

@@ -149,7 +149,7 @@ test("a second Ctrl-C leaves at once, even when the daemon does not answer", asy
 test("a daemon that is killed in mid-answer and started again completes the turn, and run sees it", async () => {
 	const run = place.start("run", "[[tokens 25]] [[delay 40]]");
 	await run.until((r) => r.out.includes("w5 "));
-	process.kill(place.pid, "SIGKILL");
+	await place.kill();
 	const supervised = new Running(join(bin, "agentd"), ["--listen", "off"], { env: { ...place.env, AGENTD_WORKSPACES_DIR: `${place.data}-workspaces` } });
 	const { code, out, err } = await run.done;
 	assert.equal(code, 0, err);
