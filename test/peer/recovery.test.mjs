@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { facts, pending } from '../lib/gate.mjs';
 import { ok, waitFor } from '../lib/runtime.mjs';
 import { delegate, native, Peer, start, STATE, status, taskOf, until } from './delegate.mjs';
+import { json } from './wire.mjs';
 
 test('CH-08 CH-09 A2-14 six states of a peer at the restart are six answers here, and none of them is failed', async (t) => {
 	const gone = await new Peer().start(t);
@@ -99,6 +100,38 @@ test('a message whose answer is cut off is looked for, without a crash too', asy
 	assert.deepEqual([w.peer.messages.length, w.peer.tasks.size], [1, 1]);
 	w.peer.end();
 	await status(w, taskId, 'completed');
+	await w.rt.stop();
+});
+
+test('a message that a gateway answered with 503 is looked for, and not sent again where it arrived', async (t) => {
+	const w = await start(t, { sent: (m, task, res) => (w.peer.messages.length === 1 ? (json(res, {}, 503), 'hold') : undefined) });
+	const { taskId } = await delegate(w);
+	await native(w, taskId, STATE('submitted'));
+	assert.deepEqual([w.peer.messages.length, w.peer.tasks.size], [1, 1]);
+	w.peer.end();
+	await status(w, taskId, 'completed');
+	await w.rt.stop();
+});
+
+test('a peer that breaks while it takes the message: nobody says that it did not take it', async (t) => {
+	const w = await start(t, { sent: (m, task, res) => (json(res, {}, 500), 'hold') });
+	const { taskId } = await delegate(w);
+	const { remoteTask } = await status(w, taskId, 'failed');
+	assert.deepEqual([remoteTask.recoveryState, w.peer.messages.length], ['sending', 1]);
+	await w.rt.stop();
+});
+
+test('a peer behind a gateway that answers 503 for a while is away, and its work is not lost', async (t) => {
+	let isBusy = false;
+	const w = await start(t, { streaming: false, rpc: (q, res, m) => isBusy && m.method === 'GetTask' && (json(res, {}, 503), true) });
+	const { taskId } = await delegate(w);
+	await native(w, taskId, STATE('submitted'));
+	isBusy = true;
+	await status(w, taskId, 'stale');
+	isBusy = false;
+	w.peer.end();
+	await status(w, taskId, 'completed');
+	assert.equal(w.peer.messages.length, 1);
 	await w.rt.stop();
 });
 

@@ -111,7 +111,7 @@ void ar_work_refused(struct ar_work *w); /* the session takes no note of it */
 typedef void ar_work_done_fn(struct ar_work *w, const struct ar_peer_result *r);
 void ar_work_ask(struct ar_work *w, enum ar_peer_op op, ar_work_done_fn *then);
 void ar_work_wait(struct ar_work *w, int64_t ms, ar_work_step_fn *then);
-bool ar_work_is_away(enum ar_peer_error e);
+bool ar_work_is_away(const struct ar_peer_result *r);
 void ar_work_try_again(struct ar_work *w, const struct ar_peer_result *r, ar_work_step_fn *then);
 void ar_work_follow(struct ar_work *w);
 void ar_work_go_on(struct ar_work *w); /* by the state that it has */

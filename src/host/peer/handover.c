@@ -38,7 +38,7 @@ static void look_done(struct ar_work *w, const struct ar_peer_result *r)
 {
 	if (find_task(w, r))
 		ar_work_follow(w);
-	else if (ar_work_is_away(r->error))
+	else if (ar_work_is_away(r))
 		ar_work_try_again(w, r, look_for_task);
 	else if ((r->error != AR_PEER_OK && r->error != AR_PEER_NOT_FOUND) || !ar_str_empty(r->next_page))
 		end_unknown(w);
@@ -58,12 +58,19 @@ static void look_for_task(struct ar_work *w)
 		end_unknown(w);
 }
 
+/* An error of the server, or of what stands before it, may come after the message was taken. */
+static bool may_have_arrived(const struct ar_peer_result *r)
+{
+	return r->error == AR_PEER_UNREACHABLE || r->error == AR_PEER_TIMEOUT ||
+	       (r->error == AR_PEER_REFUSED && r->code == 0 && r->http >= 500);
+}
+
 static void handed_over(struct ar_work *w, const struct ar_peer_result *r)
 {
-	bool is_away = r->error == AR_PEER_UNREACHABLE || r->error == AR_PEER_TIMEOUT;
+	bool is_away = ar_work_is_away(r) && r->error != AR_PEER_AUTH;
 
 	w->looks = 0;
-	w->is_unclear = w->is_unclear || (r->is_sent && is_away);
+	w->is_unclear = w->is_unclear || (r->is_sent && may_have_arrived(r));
 	if (r->error == AR_PEER_OK && r->task_count > 0 && !ar_work_take(w, &r->tasks[0]))
 		return;
 	if (w->is_cancelled)

@@ -145,10 +145,18 @@ void ar_work_wait(struct ar_work *w, int64_t ms, ar_work_step_fn *then)
 
 /* ---- a peer that is not there ---- */
 
-/* A credential that is refused may be renewed, and a network comes back: the work is not lost for that. */
-bool ar_work_is_away(enum ar_peer_error e)
+/* What stands before a peer, or the peer while it starts, says that it cannot answer now. */
+static bool is_busy(const struct ar_peer_result *r)
 {
-	return e == AR_PEER_UNREACHABLE || e == AR_PEER_TIMEOUT || e == AR_PEER_AUTH;
+	return r->error == AR_PEER_REFUSED && r->code == 0 &&
+	       (r->http == 429 || r->http == 502 || r->http == 503 || r->http == 504);
+}
+
+/* A credential that is refused may be renewed, and a network comes back: the work is not lost for that. */
+bool ar_work_is_away(const struct ar_peer_result *r)
+{
+	return r->error == AR_PEER_UNREACHABLE || r->error == AR_PEER_TIMEOUT || r->error == AR_PEER_AUTH ||
+	       is_busy(r);
 }
 
 static void tell_away(struct ar_work *w, struct ar_str reason)
@@ -203,7 +211,7 @@ static void follow_done(struct ar_work *w, const struct ar_peer_result *r)
 		ar_work_go_on(w);
 	else if (r->error == AR_PEER_NOT_FOUND)
 		ar_work_end_missing(w, r->reason);
-	else if (ar_work_is_away(r->error))
+	else if (ar_work_is_away(r))
 		ar_work_try_again(w, r, ar_work_follow);
 	else
 		ar_work_end_refused(w, AR_TOOL_ERROR, r);
