@@ -12,7 +12,7 @@
 #define AR_PEER_EDGE "peer_task" /* kind of the edge to a task of a peer */
 #define AR_PEER_NATIVE_PROTOCOL "a2a"
 #define AR_PEER_CHANNEL_PREFIX "peer:" /* of the channel of a peer, before its name */
-#define AR_REMOTE_TASKS_MAX 16 /* newest that are kept per run */
+#define AR_REMOTE_TASKS_MAX 16 /* newest that are kept per run; those of open calls stay */
 
 /* Categories of calls that ended otherwise than well. */
 #define AR_CATEGORY_PEER_FAILED "peer_failed"

@@ -116,19 +116,51 @@ const struct ar_task *ar_session_remote(const struct ar_session *s, struct ar_st
 	return NULL;
 }
 
+static bool is_open(const struct ar_session *s, struct ar_str operation)
+{
+	for (size_t i = 0; i < s->threads.count; i++) {
+		const struct ar_turn *turn = ar_thread_active(s->threads.at[i]);
+
+		for (size_t k = 0; turn && k < turn->calls.count; k++) {
+			const struct ar_invocation *call = turn->calls.at[k];
+
+			if (call->stage != AR_CALL_ENDED && ar_str_eq(call->permission, operation))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The oldest whose call has ended: one that is open would be handed on again after a restart if nothing were
+ * known of it. The count of all: each call is open. */
+static size_t find_leaver(const struct ar_session *s, const struct ar_run *run)
+{
+	size_t i = 0;
+
+	while (i < run->remote.count && is_open(s, run->remote.at[i].operation_id))
+		i++;
+	return i;
+}
+
 void ar_peer_keep(struct ar_session *s, struct ar_run *run, const struct ar_shape_remote_task *r)
 {
-	size_t count = run->remote.count, from = 0, i = 0;
+	size_t count = run->remote.count, leaver = count, kept = 0;
 	struct ar_shape_remote_task *at = ar_arena_alloc(&s->arena, (count + 1) * sizeof(*at));
+	bool is_known = false;
 
-	while (i < count && !ar_str_eq(run->remote.at[i].operation_id, r->operation_id))
-		i++;
-	if (i == count && count == AR_REMOTE_TASKS_MAX)
-		from = 1;
-	for (size_t k = from; k < count; k++)
-		at[k - from] = run->remote.at[k];
-	at[i - from] = *r;
-	run->remote = (struct ar_shape_remote_task_list){ at, i < count ? count : count + 1 - from };
+	for (size_t i = 0; i < count; i++)
+		is_known = is_known || ar_str_eq(run->remote.at[i].operation_id, r->operation_id);
+	if (!is_known && count >= AR_REMOTE_TASKS_MAX)
+		leaver = find_leaver(s, run);
+	for (size_t i = 0; i < count; i++) {
+		if (i != leaver)
+			at[kept++] = ar_str_eq(run->remote.at[i].operation_id, r->operation_id)
+					     ? *r
+					     : run->remote.at[i];
+	}
+	if (!is_known)
+		at[kept++] = *r;
+	run->remote = (struct ar_shape_remote_task_list){ at, kept };
 }
 
 struct ar_str ar_peer_status_word(const struct ar_task *task)

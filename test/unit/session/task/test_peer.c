@@ -5,6 +5,8 @@
 #include "peer/remote.h"
 #include "task/task.h"
 
+#include <stdio.h>
+
 static const struct ar_tool delegate = { .name = AR_STR(AR_PEER_TOOL),
 					 .description = AR_STR("Hands on."),
 					 .schema = AR_STR("{\"type\":\"object\"}"),
@@ -16,6 +18,7 @@ static const struct ar_inventory inventory = { tools, AR_ARRAY_LEN(tools), 1, tr
 struct told {
 	const char *native, *task, *message;
 	int event;
+	struct ar_str operation; /* absent: that of the call */
 };
 
 /* A task that the peer "b" has; its call runs. */
@@ -61,7 +64,7 @@ static enum ar_status report(const struct handed *h, bool is_runtime, struct tol
 {
 	const struct ar_cmd_report_peer_task_in in = {
 		.tool_call_id = h->call,
-		.operation_id = h->call,
+		.operation_id = ar_str_empty(t.operation) ? h->call : t.operation,
 		.peer = AR_STR("b"),
 		.event = t.event ? t.event : AR_REPORT_PEER_TASK_EVENT_UPDATE,
 		.message_id = AR_STR("msg_1"),
@@ -284,6 +287,30 @@ static void attempts_keep_their_own(void **state)
 	assert_string_equal(ar_run_remote(task->runs.at[1])->remote_task_id.p, "r2");
 }
 
+/* Of more works than are kept, those whose calls have ended leave: an open one is not handed on again. */
+static void the_record_of_an_open_call_stays(void **state)
+{
+	struct handed h = hand_on(*state);
+	struct told t = { .event = AR_REPORT_PEER_TASK_EVENT_BEGIN };
+	struct ar_invocation *call;
+	struct ar_thread *thread;
+	char operation[16];
+
+	assert_non_null(ar_session_call(&h.d->session, h.call, &call, &thread));
+	t.operation = ar_arena_str(&h.d->session.arena, call->permission);
+	assert_false(ar_str_empty(t.operation));
+	tell(&h, t);
+	for (int i = 0; i <= AR_REMOTE_TASKS_MAX; i++) {
+		snprintf(operation, sizeof operation, "op_%d", i);
+		tell(&h, (struct told){ .event = t.event, .operation = ar_str_from(operation) });
+	}
+	assert_int_equal(ar_task_run(task_of(&h))->remote.count, AR_REMOTE_TASKS_MAX);
+	assert_non_null(ar_task_remote_of(task_of(&h), t.operation));
+	assert_null(ar_task_remote_of(task_of(&h), AR_STR("op_0")));
+	tell(&h, t);
+	desk_expect_reply(h.d, "\"isSent\":true");
+}
+
 /* OPEN-49: the ends that are not good. */
 static void bad_ends_have_words(void **state)
 {
@@ -404,6 +431,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_answer_without_task_is_known, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(artifacts_settle_it, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(attempts_keep_their_own, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(the_record_of_an_open_call_stays, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(bad_ends_have_words, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(authorization_is_asked_for, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(a_task_is_linked, desk_open, desk_close),
