@@ -261,6 +261,28 @@ test('a peer that refuses the message: the call did not run, and the peer has no
 	await w.rt.stop();
 });
 
+test('a peer that names the task of another work: its state and its artifacts are not those of this one', async (t) => {
+	const w = await start(t, { sent: () => (w.peer.messages.length > 1 ? { task: w.peer.tasks.values().next().value } : undefined) });
+	const { sessionId, taskId } = await delegate(w);
+	await native(w, taskId, STATE('submitted'));
+	const first = w.peer.task;
+	for (const isOver of [false, true]) {
+		if (isOver) {
+			w.peer.give('result', text('the work'), { task: first });
+			w.peer.set('completed', undefined, first);
+			await status(w, taskId, 'completed');
+		}
+		const second = await ok(w.rt, 'create_task', { sessionId, objective: 'Something else' });
+		await ok(w.rt, 'delegate_task', { taskId: second.taskId, peer: 'far' });
+		const { remoteTask } = await status(w, second.taskId, 'failed');
+		assert.equal(remoteTask.remoteTaskId, undefined);
+		assert.equal((await kinds(w, sessionId, 'task.failed')).at(-1).failureCategory, 'protocol');
+		assert.equal((await facts(w.rt, sessionId, 'artifact.changed')).length, isOver ? 1 : 0);
+	}
+	assert.equal(w.peer.count('CancelTask'), 0, 'the other one goes on');
+	await w.rt.stop();
+});
+
 test('a task that may not reach a network is not handed on', async (t) => {
 	const w = await start(t);
 	const { taskId } = await delegate(w, { constraints: { network: 'denied' } });

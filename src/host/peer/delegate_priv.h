@@ -120,6 +120,7 @@ void ar_work_stop(struct ar_work *w); /* the next step to the end of one that is
 void ar_work_end(struct ar_work *w, struct ar_tool_result result);
 void ar_work_end_by_state(struct ar_work *w);
 void ar_work_end_missing(struct ar_work *w, struct ar_str why);
+void ar_work_end_confused(struct ar_work *w); /* the task that the peer named is that of another work */
 void ar_work_end_refused(struct ar_work *w, enum ar_tool_outcome outcome, const struct ar_peer_result *r);
 
 /* said.c */

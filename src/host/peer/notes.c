@@ -130,7 +130,9 @@ static void on_reported(struct ar_send_run *run, uint16_t code, struct ar_str re
 		return;
 	}
 	note_free(n);
-	if (code)
+	if (code == AR_ERR_CONFLICT)
+		ar_work_end_confused(w);
+	else if (code)
 		ar_work_refused(w);
 	else if (is_begin)
 		begun(w, reply);

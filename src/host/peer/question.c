@@ -82,6 +82,8 @@ static void on_aside_done(struct ar_peer_run *run, const struct ar_peer_result *
 	if (r->error != AR_PEER_OK)
 		w->asked = AR_STR_NONE; /* the answer may not have arrived: the state says whether */
 	ar_work_tell(w);
+	if (w->is_ending)
+		return;
 	if (w->is_cancelled)
 		ar_work_stop(w);
 	else if (!w->is_running && r->error == AR_PEER_OK)

@@ -64,6 +64,21 @@ void ar_work_end_refused(struct ar_work *w, enum ar_tool_outcome outcome, const 
 			       .advice = AR_STR("look at the peer and its entry in the settings") });
 }
 
+/* Also of one that has ended: what the peer left is of the other work. */
+void ar_work_end_confused(struct ar_work *w)
+{
+	const struct ar_tool_result result = { .outcome = AR_TOOL_ERROR,
+					       .category = ar_str_from(ar_a2a_error_word(AR_PEER_PROTOCOL)),
+					       .message = AR_STR(
+						       "the peer named a task that is another piece of work"),
+					       .advice = AR_STR("look at the peer") };
+
+	if (w->is_ending && w->end.outcome == AR_TOOL_OK)
+		w->end = result;
+	else
+		ar_work_end(w, result);
+}
+
 void ar_work_end_by_state(struct ar_work *w)
 {
 	static const char *const categories[] = {
@@ -201,7 +216,8 @@ static void on_update(struct ar_peer_run *run, const struct ar_peer_update *u)
 	if (!w->call || w->is_ending || w->is_cancelled || !ar_work_take(w, u))
 		return;
 	ar_work_tell(w);
-	if (w->state == AR_PEER_STATE_AUTH_REQUIRED && u->state == w->state && !ar_work_is_answered(w))
+	if (!w->is_ending && w->state == AR_PEER_STATE_AUTH_REQUIRED && u->state == w->state &&
+	    !ar_work_is_answered(w))
 		ar_work_want_answer(w);
 }
 
@@ -233,6 +249,8 @@ static void wait_for_answer(struct ar_work *w)
 void ar_work_go_on(struct ar_work *w)
 {
 	ar_work_tell(w);
+	if (w->is_ending)
+		return; /* what it said was refused */
 	if (ar_peer_state_is_end(w->state) || ar_str_absent(w->remote_task))
 		ar_work_end_by_state(w);
 	else if (w->state != AR_PEER_STATE_INPUT_REQUIRED)

@@ -288,6 +288,16 @@ static void reply(struct ar_decision *d, const struct peer_report *t)
 							       .is_answered = AR_OPT_BOOL(is_answered(t)) });
 }
 
+/* One task of a peer is one piece of work: what another one has is not believed of this one. */
+static bool is_of_another(const struct ar_session *s, const struct peer_report *t)
+{
+	struct ar_str said = t->in->remote_task_id;
+
+	return !ar_str_empty(said) && !ar_str_eq(said, t->known->remote_task_id) &&
+	       (!ar_str_absent(t->known->remote_task_id) ||
+		ar_session_remote(s, t->known->channel_id, said) != NULL);
+}
+
 enum ar_status ar_decide_report_peer_task(struct ar_decision *d, struct ar_error *err)
 {
 	struct peer_report t = { .in = d->input->command.args };
@@ -314,6 +324,8 @@ enum ar_status ar_decide_report_peer_task(struct ar_decision *d, struct ar_error
 	t.known = ar_task_remote_of(t.task, t.in->operation_id);
 	if (!t.known && t.in->event != AR_REPORT_PEER_TASK_EVENT_BEGIN)
 		return ar_refuse(err, AR_ERR_NOT_FOUND, "the work was not handed on");
+	if (t.known && is_of_another(d->session, &t))
+		return ar_refuse(err, AR_ERR_CONFLICT, "that task of the peer is another piece of work");
 	begin(d, &t);
 	if (t.in->event == AR_REPORT_PEER_TASK_EVENT_UPDATE)
 		update(&t);

@@ -287,6 +287,23 @@ static void attempts_keep_their_own(void **state)
 	assert_string_equal(ar_run_remote(task->runs.at[1])->remote_task_id.p, "r2");
 }
 
+/* A peer that says of two works that they are one task is believed once. */
+static void a_task_of_a_peer_is_one_work(void **state)
+{
+	struct handed h = begun(*state);
+	struct told second = { .event = AR_REPORT_PEER_TASK_EVENT_BEGIN, .operation = AR_STR("op_2") };
+
+	tell(&h, (struct told){ .native = "working", .task = "r1" });
+	tell(&h, second);
+	second = (struct told){ .native = "completed", .task = "r1", .operation = second.operation };
+	desk_expect_refusal(h.d, report(&h, true, second), AR_ERR_CONFLICT);
+	second.task = "r2";
+	tell(&h, second);
+	second.task = "r3"; /* it has r2 */
+	desk_expect_refusal(h.d, report(&h, true, second), AR_ERR_CONFLICT);
+	tell(&h, (struct told){ .native = "completed", .task = "r1" });
+}
+
 /* Of more works than are kept, those whose calls have ended leave: an open one is not handed on again. */
 static void the_record_of_an_open_call_stays(void **state)
 {
@@ -431,6 +448,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_answer_without_task_is_known, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(artifacts_settle_it, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(attempts_keep_their_own, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(a_task_of_a_peer_is_one_work, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(the_record_of_an_open_call_stays, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(bad_ends_have_words, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(authorization_is_asked_for, desk_open, desk_close),
