@@ -113,6 +113,22 @@ test('a message that a gateway answered with 503 is looked for, and not sent aga
 	await w.rt.stop();
 });
 
+test('work that is cancelled while nobody knows whether its message arrived: nobody says that the peer was asked to cancel', async (t) => {
+	const w = await start(t, { sent: () => 'cut', rpc: (q, res, m) => m.method === 'ListTasks' && (json(res, {}, 503), true) });
+	const { sessionId, taskId } = await delegate(w);
+	await status(w, taskId, 'stale');
+	await ok(w.rt, 'cancel_task', { taskId, reason: 'enough' });
+	await status(w, taskId, 'cancelled');
+	const [failed] = await waitFor(async () => {
+		const found = await facts(w.rt, sessionId, 'tool.failed');
+		return found.length > 0 && found;
+	}, 'the end of the call');
+	const { content } = await ok(w.rt, 'read_output', { outputRef: failed.payload.errorRef, length: 4096 });
+	assert.match(content, /the peer may have the message/);
+	assert.equal(w.peer.count('CancelTask'), 0);
+	await w.rt.stop();
+});
+
 test('a peer that breaks while it takes the message: nobody says that it did not take it', async (t) => {
 	const w = await start(t, { sent: (m, task, res) => (json(res, {}, 500), 'hold') });
 	const { taskId } = await delegate(w);

@@ -261,6 +261,15 @@ void ar_work_go_on(struct ar_work *w)
 
 /* ---- cancelling ---- */
 
+static struct ar_str stopped(const struct ar_work *w)
+{
+	if (w->is_cancel_sent)
+		return AR_STR("stopped; the peer was asked to end its task");
+	if (w->is_unclear)
+		return AR_STR("stopped; the peer may have the message, and was not asked to end its task");
+	return AR_STR("stopped");
+}
+
 /* The peer is asked to end its task, and waited for a little. */
 void ar_work_stop(struct ar_work *w)
 {
@@ -281,9 +290,7 @@ void ar_work_stop(struct ar_work *w)
 		ar_work_ask_beside(w, AR_PEER_CANCEL, AR_STR_NONE);
 		return;
 	}
-	ar_work_end(w, (struct ar_tool_result){
-			       .outcome = AR_TOOL_CANCELLED,
-			       .message = AR_STR("stopped; the peer was asked to end its task") });
+	ar_work_end(w, (struct ar_tool_result){ .outcome = AR_TOOL_CANCELLED, .message = stopped(w) });
 }
 
 void ar_work_cancel(struct ar_work *w)
