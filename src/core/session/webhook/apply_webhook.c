@@ -67,7 +67,7 @@ enum ar_status ar_apply_webhook_failed(struct ar_session *s, const struct ar_eve
 	if (!ar_webhook_failure(w, p->failure->delivery_id))
 		w->failure_count++; /* one that was sent again in vain is counted once */
 	forget(w, p->failure->delivery_id);
-	if (w->failures.count >= AR_WEBHOOK_FAILURES_MAX)
+	if (w->failures.count >= (w->push ? AR_WEBHOOK_PUSH_FAILURES_MAX : AR_WEBHOOK_FAILURES_MAX))
 		ar_vec_remove(&w->failures, 0);
 	f->record = p->failure;
 	ar_vec_push(&s->arena, &w->failures, f);

@@ -13,6 +13,7 @@
 #define AR_WEBHOOK_TASK_PUSHES_MAX 8 /* of one task */
 #define AR_WEBHOOK_PUSH_PREFIX "push:" /* of their names, which none of the settings begins with */
 #define AR_WEBHOOK_FAILURES_MAX 100 /* of one webhook: the newest that were not sent again */
+#define AR_WEBHOOK_PUSH_FAILURES_MAX 16 /* of a push configuration, whose are not sent again: of one report */
 
 struct ar_webhook_failure {
 	const struct ar_shape_webhook_failure *record;

@@ -263,6 +263,28 @@ static void its_position_is_a_sequence_and_the_end_is_one(void **state)
 	desk_expect(d, "");
 }
 
+/* Callers have many of them, and choose where they go: what they leave behind is little. */
+static void few_failures_of_a_push_are_kept(void **state)
+{
+	struct desk *d = *state;
+	char delivery[16], name[64];
+
+	assert_int_equal(set_push(d, "a", "sealed-1"), AR_OK);
+	snprintf(name, sizeof name, "%.*s", AR_STR_ARG(push_of(d, "a")->name));
+	for (int i = 0; i < 2 * AR_WEBHOOK_PUSH_FAILURES_MAX; i++) {
+		struct ar_shape_webhook_failure f;
+
+		snprintf(delivery, sizeof delivery, "msg_%d", i);
+		f = failure(delivery);
+		assert_int_equal(report_as(d, true,
+					   &(struct ar_cmd_report_webhook_in){ .name = ar_str_from(name),
+									       .failures = { &f, 1 } }),
+				 AR_OK);
+	}
+	assert_int_equal(push_of(d, "a")->failure_count, 2 * AR_WEBHOOK_PUSH_FAILURES_MAX);
+	assert_int_equal(push_of(d, "a")->failures.count, AR_WEBHOOK_PUSH_FAILURES_MAX);
+}
+
 static void one_that_is_replaced_has_no_more_reports(void **state)
 {
 	struct desk *d = *state;
@@ -343,6 +365,7 @@ int main(void)
 						desk_close),
 		cmocka_unit_test_setup_teardown(one_that_is_replaced_has_no_more_reports, desk_open,
 						desk_close),
+		cmocka_unit_test_setup_teardown(few_failures_of_a_push_are_kept, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(a_task_has_few_and_a_tenant_not_too_many, desk_open,
 						desk_close),
 		cmocka_unit_test_setup_teardown(a_snapshot_has_pushes, desk_open, desk_close),
