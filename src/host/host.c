@@ -89,7 +89,7 @@ static void announce_ready(struct ar_host *r)
 	    (r->member && ar_node_find(r, AR_STR_NONE, &address) == AR_PLACE_UNSETTLED))
 		return;
 	r->is_ready = true;
-	ar_permission_tell(r->config, r->redactor, r->control);
+	ar_permission_record(r->config, r->redactor, r->control);
 	if (r->start->ready)
 		r->start->ready(r->start->arg, r);
 }

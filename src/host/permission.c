@@ -59,7 +59,8 @@ void ar_permission_configure(const struct ar_config *c, struct ar_arena *a, stru
 	policy->escalate_to = ar_str_from(c->action.escalate_to);
 }
 
-void ar_permission_tell(const struct ar_config *c, const struct ar_redactor *redactor, struct ar_control *to)
+void ar_permission_record(const struct ar_config *c, const struct ar_redactor *redactor,
+			  struct ar_control *to)
 {
 	AR_AUTO(ar_buf_fini) struct ar_buf text = { 0 };
 

@@ -11,7 +11,8 @@ void ar_permission_configure(const struct ar_config *c, struct ar_arena *a, stru
 struct ar_control;
 struct ar_redactor;
 
-/* Tells the runtime's own session of the policy that it has from now on. */
-void ar_permission_tell(const struct ar_config *c, const struct ar_redactor *redactor, struct ar_control *to);
+/* Records in the home session the policy that the runtime has from now on. */
+void ar_permission_record(const struct ar_config *c, const struct ar_redactor *redactor,
+			  struct ar_control *to);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a tenant's home session is told: calls that were refused, what was administered, the policy of the
- * host. The first fact of it makes the session. Pure. */
+/* What is recorded in a tenant's home session: refused calls, what was administered, the policy of the host.
+ * The first fact of it makes the session. Pure. */
 #include "decide.h"
 #include "describe.h"
 #include "tenant.h"
@@ -20,9 +20,9 @@ void ar_decide_home(struct ar_decision *d)
 							.source = AR_STR(AR_SOURCE_SYSTEM) });
 }
 
-/* Says what the runtime works with since its start, if that is not what it worked with before: a home that
- * was never told of a policy knows the one without any setting. */
-static void tell_policy(struct ar_decision *d, const struct ar_audit *a)
+/* The policy since this start, if it differs from the one before; where none was recorded before, that is the
+ * policy without any setting. */
+static void record_policy(struct ar_decision *d, const struct ar_audit *a)
 {
 	struct ar_str before = d->session->policy_ref;
 	bool is_first = ar_str_absent(before);
@@ -49,7 +49,7 @@ enum ar_status ar_decide_access(struct ar_decision *d, struct ar_error *err AR_U
 	const struct ar_audit *a = d->input->access;
 
 	if (!ar_str_absent(a->policy)) {
-		tell_policy(d, a);
+		record_policy(d, a);
 		return AR_OK;
 	}
 	ar_decide_home(d);

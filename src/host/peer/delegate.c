@@ -1,5 +1,5 @@
-/* See delegate.h. The tool and the life of its calls: a call is over when its end was told, and its memory
- * goes when nothing that it asked for is under way any more. */
+/* See delegate.h. The tool and the life of its calls: a call is over when its end was reported, and its
+ * memory goes when nothing that it asked for is under way any more. */
 #include "mem.h"
 #include "peer/delegate_priv.h"
 #include "peer/remote.h"
@@ -40,7 +40,7 @@ static void work_free(struct ar_work *w)
 	ar_work_drop_notes(w);
 	ar_work_drop_outputs(w);
 	ar_buf_fini(&w->body);
-	ar_arena_fini(&w->said_arena);
+	ar_arena_fini(&w->update_arena);
 	ar_arena_fini(&w->arena);
 	ar_free(w);
 }
@@ -76,7 +76,7 @@ void ar_work_finish(struct ar_work *w)
 	struct ar_arena a = { 0 };
 
 	if (!w->call->is_released && (w->is_reporting || !ar_list_empty(&w->notes))) {
-		ar_work_tell(w);
+		ar_work_report(w);
 		return;
 	}
 	if (w->is_running || w->is_aside)

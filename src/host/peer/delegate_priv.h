@@ -1,6 +1,6 @@
 /* Inside the tool delegate_to_peer: one piece of work that is with a peer. Files: delegate.c (the tool and
- * its calls), handover.c (until the peer has it), steps.c (until it has ended), said.c and question.c (what
- * the peer says and asks), notes.c (what the session is told), output.c (what the peer left).
+ * its calls), handover.c (until the peer has it), steps.c (until it has ended), update.c and question.c (what
+ * the peer says and asks), notes.c (the reports to the session), output.c (what the peer left).
  * Owner: the loop thread. */
 #ifndef AR_HOST_PEER_DELEGATE_PRIV_H
 #define AR_HOST_PEER_DELEGATE_PRIV_H
@@ -27,7 +27,7 @@ struct ar_peer_output {
 	struct ar_buf bytes;
 };
 
-/* What the session is told next. */
+/* The next report to the session. */
 struct ar_peer_note {
 	struct ar_list node;
 	struct ar_arena arena;
@@ -43,7 +43,7 @@ typedef void ar_work_step_fn(struct ar_work *w);
 struct ar_work {
 	struct ar_list node;
 	struct ar_delegates *all;
-	struct ar_tool_call *call; /* NULL: its end was told */
+	struct ar_tool_call *call; /* NULL: its end was reported */
 	struct ar_peer *peer; /* NULL: the tenant has none of that name */
 	const struct ar_config_peers *setting;
 	struct ar_arena arena; /* text that lives as long */
@@ -62,10 +62,10 @@ struct ar_work {
 	uv_timer_t timer;
 	ar_work_step_fn *due; /* what the timer is for; NULL: nothing */
 
-	/* Its state, as the session was told or is about to be. */
+	/* Its state, as it was reported to the session or is about to be. */
 	enum ar_peer_state state;
-	struct ar_arena said_arena;
-	struct ar_str said; /* the newest note, as text: what is not new is not told */
+	struct ar_arena update_arena;
+	struct ar_str last_update; /* the newest note, as text: what is not new is not reported */
 	struct ar_str prompt; /* the words of the newest state */
 	ar_usec away_since; /* monotonic; 0: it is there */
 	unsigned tries; /* since then */
@@ -81,8 +81,8 @@ struct ar_work {
 	struct ar_send_run report;
 	struct ar_buf body;
 	bool is_reporting;
-	uint64_t told;
-	ar_usec told_at; /* monotonic */
+	uint64_t report_count;
+	ar_usec reported_at; /* monotonic */
 	uv_timer_t report_timer;
 
 	struct ar_list outputs;
@@ -99,7 +99,7 @@ static inline ar_usec ar_work_now(void)
 }
 
 /* delegate.c */
-void ar_work_finish(struct ar_work *w); /* tells the end when all before it is told */
+void ar_work_finish(struct ar_work *w); /* reports the end when all before it is reported */
 void ar_work_let_go(struct ar_work *w); /* frees it when nothing of it is under way */
 
 /* handover.c */
@@ -123,8 +123,8 @@ void ar_work_end_missing(struct ar_work *w, struct ar_str why);
 void ar_work_end_confused(struct ar_work *w); /* the task that the peer named is that of another work */
 void ar_work_end_refused(struct ar_work *w, enum ar_tool_outcome outcome, const struct ar_peer_result *r);
 
-/* said.c */
-bool ar_work_take(struct ar_work *w, const struct ar_peer_update *u); /* false: too much; it has ended */
+/* update.c */
+bool ar_work_update(struct ar_work *w, const struct ar_peer_update *u); /* false: too much; it has ended */
 bool ar_work_waits(const struct ar_work *w); /* for an answer */
 
 /* question.c */
@@ -132,11 +132,11 @@ bool ar_work_is_answered(struct ar_work *w); /* what it asks, and it has only no
 void ar_work_want_answer(struct ar_work *w);
 void ar_work_answer(struct ar_work *w, const struct ar_tool_answer *a);
 void ar_work_ask_beside(struct ar_work *w, enum ar_peer_op op, struct ar_str text);
-void ar_work_told(struct ar_work *w); /* nothing is left to tell */
+void ar_work_reported(struct ar_work *w); /* nothing is left to tell */
 
 /* notes.c */
 struct ar_peer_note *ar_work_note(struct ar_work *w, int event);
-void ar_work_tell(struct ar_work *w); /* sends the next one if there is one */
+void ar_work_report(struct ar_work *w); /* sends the next one if there is one */
 void ar_work_drop_notes(struct ar_work *w);
 
 /* output.c */

@@ -71,7 +71,7 @@ static void handed_over(struct ar_work *w, const struct ar_peer_result *r)
 
 	w->looks = 0;
 	w->is_unclear = w->is_unclear || (r->is_sent && may_have_arrived(r));
-	if (r->error == AR_PEER_OK && r->task_count > 0 && !ar_work_take(w, &r->tasks[0]))
+	if (r->error == AR_PEER_OK && r->task_count > 0 && !ar_work_update(w, &r->tasks[0]))
 		return;
 	if (w->is_cancelled)
 		ar_work_stop(w);
@@ -182,7 +182,7 @@ static void card_done(struct ar_work *w, const struct ar_peer_result *r)
 	n->context_id = ar_arena_str(&n->arena, w->context);
 	if (r->card->text.len <= CARD_KEPT_MAX)
 		n->card = ar_arena_str(&n->arena, r->card->text);
-	ar_work_tell(w);
+	ar_work_report(w);
 }
 
 /* ---- the beginning ---- */

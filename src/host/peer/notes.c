@@ -1,5 +1,5 @@
-/* What the session is told of work that is with a peer (report_peer_task): one report after another, each
- * when the one before is durable. A peer that talks much is told of ever more seldom, and of what it said
+/* Reports to the session about work that is with a peer (report_peer_task): one after another, each when the
+ * one before is durable. Of a peer that sends many updates fewer are reported in a time, and of what came
  * meanwhile only the newest is kept. See delegate_priv.h. */
 #include "codec.h"
 #include "describe.h"
@@ -110,8 +110,8 @@ static void on_due(uv_timer_t *timer)
 {
 	struct ar_work *w = timer->data;
 
-	w->told_at = 0;
-	ar_work_tell(w);
+	w->reported_at = 0;
+	ar_work_report(w);
 }
 
 static void on_reported(struct ar_send_run *run, uint16_t code, struct ar_str reply)
@@ -137,21 +137,21 @@ static void on_reported(struct ar_send_run *run, uint16_t code, struct ar_str re
 	else if (is_begin)
 		begun(w, reply);
 	if (w->call && ar_list_empty(&w->notes))
-		ar_work_told(w);
+		ar_work_reported(w);
 	else if (w->call)
-		ar_work_tell(w);
+		ar_work_report(w);
 }
 
 static ar_usec pause_of(const struct ar_work *w)
 {
-	if (w->is_ending || w->told < FREE_NOTES)
+	if (w->is_ending || w->report_count < FREE_NOTES)
 		return 0;
-	return w->told < SLOW_NOTES ? PAUSE : LONG_PAUSE;
+	return w->report_count < SLOW_NOTES ? PAUSE : LONG_PAUSE;
 }
 
-void ar_work_tell(struct ar_work *w)
+void ar_work_report(struct ar_work *w)
 {
-	ar_usec due = w->told_at ? w->told_at + pause_of(w) : 0, now = ar_work_now();
+	ar_usec due = w->reported_at ? w->reported_at + pause_of(w) : 0, now = ar_work_now();
 
 	if (w->is_reporting || ar_list_empty(&w->notes))
 		return;
@@ -162,8 +162,8 @@ void ar_work_tell(struct ar_work *w)
 	uv_timer_stop(&w->report_timer);
 	encode(w, note_at(w->notes.next));
 	w->is_reporting = true;
-	w->told++;
-	w->told_at = now;
+	w->report_count++;
+	w->reported_at = now;
 	w->report = (struct ar_send_run){ .command = AR_CMD_REPORT_PEER_TASK,
 					  .body = ar_buf_str(&w->body),
 					  .tenant = w->tenant,

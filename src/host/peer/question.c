@@ -10,18 +10,18 @@
 /* One that was answered may be shown a little longer; what is asked of a person is asked once. */
 bool ar_work_is_answered(struct ar_work *w)
 {
-	return ar_str_eq(w->said, w->asked) && w->stale++ < STALE_MAX;
+	return ar_str_eq(w->last_update, w->asked) && w->stale++ < STALE_MAX;
 }
 
 void ar_work_want_answer(struct ar_work *w)
 {
-	if (w->is_aside || (w->is_asked && ar_str_eq(w->said, w->asked)))
+	if (w->is_aside || (w->is_asked && ar_str_eq(w->last_update, w->asked)))
 		return;
 	w->wants_answer = true;
 	if (ar_list_empty(&w->notes))
-		ar_work_told(w);
+		ar_work_reported(w);
 	else
-		ar_work_tell(w);
+		ar_work_report(w);
 }
 
 static struct ar_str question_id(const struct ar_work *w, struct ar_arena *a)
@@ -39,7 +39,7 @@ static void ask_person(struct ar_work *w)
 	w->is_asked = true;
 	w->stale = 0;
 	w->questions++;
-	w->asked = ar_arena_str(&w->arena, w->said);
+	w->asked = ar_arena_str(&w->arena, w->last_update);
 	w->call->v->on_question(
 		w->call,
 		&(struct ar_tool_question){
@@ -56,7 +56,7 @@ static void ask_person(struct ar_work *w)
 	ar_arena_fini(&a);
 }
 
-void ar_work_told(struct ar_work *w)
+void ar_work_reported(struct ar_work *w)
 {
 	if (w->is_ending)
 		ar_work_finish(w);
@@ -77,11 +77,11 @@ static void on_aside_done(struct ar_peer_run *run, const struct ar_peer_result *
 		ar_work_finish(w);
 		return;
 	}
-	if (r->error == AR_PEER_OK && r->task_count > 0 && !ar_work_take(w, &r->tasks[0]))
+	if (r->error == AR_PEER_OK && r->task_count > 0 && !ar_work_update(w, &r->tasks[0]))
 		return;
 	if (r->error != AR_PEER_OK)
 		w->asked = AR_STR_NONE; /* the answer may not have arrived: the state says whether */
-	ar_work_tell(w);
+	ar_work_report(w);
 	if (w->is_ending)
 		return;
 	if (w->is_cancelled)
@@ -131,7 +131,7 @@ void ar_work_answer(struct ar_work *w, const struct ar_tool_answer *a)
 	if (!is_mine || w->is_ending || w->is_cancelled)
 		return;
 	w->is_asked = false;
-	if (!ar_work_waits(w) || !ar_str_eq(w->said, w->asked))
+	if (!ar_work_waits(w) || !ar_str_eq(w->last_update, w->asked))
 		return; /* it has gone on, or asks something else, which this answer is not for */
 	if (a->kind == AR_TOOL_ANSWER_ACCEPT)
 		ar_work_ask_beside(w, AR_PEER_SEND, is_form ? answer_text(w, a->content) : AR_STR("allow"));

@@ -38,7 +38,7 @@ static void end_lost(struct ar_work *w, struct ar_str why)
 							      "again: it may have been done") });
 }
 
-static void tell_missing(struct ar_work *w, struct ar_str why)
+static void note_missing(struct ar_work *w, struct ar_str why)
 {
 	struct ar_peer_note *n = ar_work_note(w, AR_REPORT_PEER_TASK_EVENT_MISSING);
 
@@ -47,7 +47,7 @@ static void tell_missing(struct ar_work *w, struct ar_str why)
 
 void ar_work_end_missing(struct ar_work *w, struct ar_str why)
 {
-	tell_missing(w, why);
+	note_missing(w, why);
 	end_lost(w, why);
 }
 
@@ -55,7 +55,7 @@ void ar_work_end_missing(struct ar_work *w, struct ar_str why)
 void ar_work_end_refused(struct ar_work *w, enum ar_tool_outcome outcome, const struct ar_peer_result *r)
 {
 	if (outcome == AR_TOOL_NOT_RUN)
-		tell_missing(w, r->reason);
+		note_missing(w, r->reason);
 	ar_work_end(w, (struct ar_tool_result){
 			       .outcome = outcome,
 			       .category = ar_str_from(ar_a2a_error_word(r->error)),
@@ -174,14 +174,14 @@ bool ar_work_is_away(const struct ar_peer_result *r)
 	       is_busy(r);
 }
 
-static void tell_away(struct ar_work *w, struct ar_str reason)
+static void note_unreachable(struct ar_work *w, struct ar_str reason)
 {
 	struct ar_peer_note *n = ar_work_note(w, AR_REPORT_PEER_TASK_EVENT_UNREACHABLE);
 	struct ar_clock *clock = ar_clock_system();
 
 	n->since = clock->wall(clock);
 	n->reason = ar_arena_str(&n->arena, ar_str_utf8_prefix(reason, REASON_MAX));
-	ar_work_tell(w);
+	ar_work_report(w);
 }
 
 void ar_work_try_again(struct ar_work *w, const struct ar_peer_result *r, ar_work_step_fn *then)
@@ -192,7 +192,7 @@ void ar_work_try_again(struct ar_work *w, const struct ar_peer_result *r, ar_wor
 	if (!w->away_since) {
 		w->away_since = now;
 		w->tries = 0;
-		tell_away(w, r->reason);
+		note_unreachable(w, r->reason);
 	}
 	left = (w->away_since + MS * w->setting->lost_ms - now) / MS;
 	if (left <= 0) {
@@ -213,9 +213,9 @@ static void on_update(struct ar_peer_run *run, const struct ar_peer_update *u)
 {
 	struct ar_work *w = AR_CONTAINER_OF(run, struct ar_work, run);
 
-	if (!w->call || w->is_ending || w->is_cancelled || !ar_work_take(w, u))
+	if (!w->call || w->is_ending || w->is_cancelled || !ar_work_update(w, u))
 		return;
-	ar_work_tell(w);
+	ar_work_report(w);
 	if (!w->is_ending && w->state == AR_PEER_STATE_AUTH_REQUIRED && u->state == w->state &&
 	    !ar_work_is_answered(w))
 		ar_work_want_answer(w);
@@ -248,7 +248,7 @@ static void wait_for_answer(struct ar_work *w)
 
 void ar_work_go_on(struct ar_work *w)
 {
-	ar_work_tell(w);
+	ar_work_report(w);
 	if (w->is_ending)
 		return; /* what it said was refused */
 	if (ar_peer_state_is_end(w->state) || ar_str_absent(w->remote_task))

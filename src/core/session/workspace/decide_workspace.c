@@ -263,7 +263,7 @@ static struct ar_str policy_of(struct ar_decision *d, const struct ar_shape_work
 	return ar_decide_content(d, ar_decide_json_end(d));
 }
 
-static void say_policy(struct ar_decision *d, struct ar_str before)
+static void emit_policy_changed(struct ar_decision *d, struct ar_str before)
 {
 	ar_decide_emit(d, AR_EV_POLICY_CHANGED, &none,
 		       &(struct ar_ev_policy_changed){ .scope = AR_POLICY_CHANGED_SCOPE_WORKSPACE,
@@ -290,7 +290,7 @@ enum ar_status ar_decide_update_workspace(struct ar_decision *d, struct ar_error
 			       &(struct ar_ev_workspace_updated){ .actor = d->input->account,
 								  .workspace = &record });
 		if (is_policy)
-			say_policy(d, before);
+			emit_policy_changed(d, before);
 	}
 	ar_decide_reply(d, AR_CMD_UPDATE_WORKSPACE,
 			&(struct ar_cmd_update_workspace_out){ .workspace = d->session->own });
