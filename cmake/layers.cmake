@@ -89,9 +89,10 @@ function(ar_map name)
 	target_link_options(${name} PRIVATE -Wl,-Map=${AR_MAPS}/${name}.map)
 endfunction()
 
-# ar_binary(name): src/bin/<name>/*.c and those of the folders in it, with everything its layer line reaches.
+# ar_binary(name FIRST ...): src/bin/<name>/*.c and those of the folders in it, with everything its layer line reaches. FIRST: libraries that it uses, in the
+# order in which the loader looks for names.
 function(ar_binary name)
-	cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+	cmake_parse_arguments(ARG "" "" "FIRST;LIBS" ${ARGN})
 	file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/bin/${name}/*.c ${CMAKE_SOURCE_DIR}/src/bin/${name}/*/*.c)
 	if(NOT sources)
 		return()
@@ -101,8 +102,10 @@ function(ar_binary name)
 	target_include_directories(${name} PRIVATE ${dirs})
 	target_link_libraries(${name} PRIVATE ${ARG_LIBS})
 	if(NOT AR_SANITIZE AND NOT AR_FUZZ)
-		# libc first: the loader looks for most names there, and passes over every library that stands before it.
-		target_link_options(${name} PRIVATE -pie -Wl,--push-state,--no-as-needed,-lc,--pop-state)
+		# The libraries with the most names first: the loader passes over every library that stands before the one that has a name.
+		list(TRANSFORM ARG_FIRST PREPEND -l)
+		list(JOIN ARG_FIRST "," first)
+		target_link_options(${name} PRIVATE -pie -Wl,--push-state,--no-as-needed,${first},--pop-state)
 		ar_map(${name})
 	endif()
 	string(MAKE_C_IDENTIFIER bin/${name} id)
