@@ -44,6 +44,12 @@ static uint64_t eight(const char *p, unsigned *all)
 	return (((((((a * 32 + b) * 32 + c) * 32 + d) * 32 + e) * 32 + f) * 32 + g) * 32 + h) - flags;
 }
 
+static unsigned all_of_eight(const unsigned char *p)
+{
+	return values[p[0]] & values[p[1]] & values[p[2]] & values[p[3]] & values[p[4]] & values[p[5]] &
+	       values[p[6]] & values[p[7]];
+}
+
 static void put_five(uint8_t *ret, uint64_t bits)
 {
 	uint64_t ordered = htobe64(bits << 24);
@@ -73,12 +79,14 @@ bool ar_base32_decode(struct ar_str text, uint8_t *ret, size_t len)
 /* The digits in front carry bits that no byte has: those are zero. */
 bool ar_base32_fits(struct ar_str text, size_t len)
 {
-	size_t spare = AR_BASE32_LEN(len) * 5 - len * 8;
-	unsigned bad = 0;
+	size_t spare = AR_BASE32_LEN(len) * 5 - len * 8, at = text.len;
+	unsigned all = DIGIT;
 
 	if (text.len != AR_BASE32_LEN(len))
 		return false;
-	for (size_t i = 0; i < text.len; i++)
-		bad |= values[(unsigned char)text.p[i]] == 0;
-	return !bad && (!text.len || (values[(unsigned char)text.p[0]] & 31u) < 32u >> spare);
+	for (; at >= 8; at -= 8)
+		all &= all_of_eight((const unsigned char *)text.p + at - 8);
+	for (size_t i = 0; i < at; i++)
+		all &= values[(unsigned char)text.p[i]];
+	return all == DIGIT && (!text.len || (values[(unsigned char)text.p[0]] & 31u) < 32u >> spare);
 }
