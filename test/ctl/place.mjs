@@ -64,6 +64,7 @@ export class Running {
 }
 
 export class Place {
+	running = [];
 	static async make({ withModel = true, env = {} } = {}) {
 		const place = new Place();
 		place.dir = mkdtempSync(join(tmpdir(), "arctl-"));
@@ -79,7 +80,13 @@ export class Place {
 	}
 	start(...args) {
 		const last = typeof args.at(-1) === "object" ? args.pop() : {};
-		return new Running(join(bin, "agentctl"), args, { cwd: this.cwd, ...last, env: { AGENTD_PERMISSION_MODE: "default", ...this.env, ...last.env } }); // test/term/boundary has the mode of daemons that agentctl starts
+		return this.launch(join(bin, "agentctl"), args, { cwd: this.cwd, ...last, env: { AGENTD_PERMISSION_MODE: "default", ...this.env, ...last.env } }); // test/term/boundary has the mode of daemons that agentctl starts
+	}
+	/** A program that end() ends, if a test that failed has left it running: it would keep the file from its end. */
+	launch(...args) {
+		const run = new Running(...args);
+		this.running.push(run);
+		return run;
 	}
 	/** Runs to the end: { code, out, err }. */
 	ctl(...args) { return this.start(...args).within(); }
@@ -100,6 +107,7 @@ export class Place {
 		await waitFor(() => !isAlive(pid), `the end of ${pid}`);
 	}
 	async end() {
+		for (const run of this.running) if (!run.ended) run.signal("SIGKILL");
 		for (const file of readdirSync(this.dir, { recursive: true }).filter((name) => name.endsWith("agentd.pid")))
 			await this.ctl("--data-dir", dirname(join(this.dir, file)), "stop");
 		await this.model?.close();

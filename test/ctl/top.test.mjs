@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { join } from "node:path";
-import { bin, lines, Place, Running, sleep } from "./place.mjs";
+import { bin, lines, Place, sleep } from "./place.mjs";
 
 let place;
 before(async () => {
@@ -24,7 +24,7 @@ async function good(...args) {
 /** Runs it on a terminal of that size; keys are typed. */
 function onTerminal(args, { columns = 100, rows = 20 } = {}) {
 	const command = `stty cols ${columns} rows ${rows}; exec ${join(bin, "agentctl")} ${args.join(" ")}`;
-	return new Running("script", ["-qefc", command, "/dev/null"], { env: { ...place.env, TERM: "xterm" }, input: null });
+	return place.launch("script", ["-qefc", command, "/dev/null"], { env: { ...place.env, TERM: "xterm" }, input: null });
 }
 
 /** What stands on the screen after the newest drawing. */

@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import http from 'node:http';
-import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from '../lib/port.mjs';
 import { bin, newFolder, ok, startAgentd, startModel, submit, waitFor } from '../lib/runtime.mjs';
 
 const self = fileURLToPath(import.meta.url);
@@ -157,13 +157,6 @@ test('base backup: the whole server is copied while it works, started beside it,
 	await expectSame(rt, world);
 	await rt.stop();
 	note(t, 'backup-base', 'restore-base');
-});
-
-const freePort = () => new Promise((done) => {
-	const probe = createServer().listen(0, '127.0.0.1', () => {
-		const { port } = probe.address();
-		probe.close(() => done(port));
-	});
 });
 
 test('cluster: two nodes share the sessions, and each verifies its own', needsServer, async (t) => {

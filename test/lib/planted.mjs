@@ -5,10 +5,24 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { storeOf } from './runtime.mjs';
 
+/** What `read` gives; nothing when it is gone. */
+function ifThere(read) {
+	try {
+		return read();
+	} catch (e) {
+		if (e.code !== 'ENOENT') throw e;
+		return undefined;
+	}
+}
+
 /** Files below a folder, sockets and pipes left out; some may go meanwhile. */
 export function filesUnder(folder) {
-	const isFile = (path) => statSync(path, { throwIfNoEntry: false })?.isFile();
-	return readdirSync(folder, { recursive: true }).map((name) => join(folder, name)).filter(isFile);
+	const found = ifThere(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+	return found.flatMap((entry) => {
+		const path = join(folder, entry.name);
+		if (entry.isDirectory()) return filesUnder(path);
+		return statSync(path, { throwIfNoEntry: false })?.isFile() ? [path] : [];
+	});
 }
 
 /** { assertClean(bytes, where), scanDisk(dataDir) } for these secrets. */
@@ -24,7 +38,7 @@ export function planted(secrets) {
 	function scanDisk(dataDir) {
 		const files = filesUnder(join(dataDir, 'data'));
 		assert.ok(files.length > 0);
-		for (const file of files) assertClean(readFileSync(file), file);
+		for (const file of files) assertClean(ifThere(() => readFileSync(file)) ?? '', file);
 		const { AGENTD_STORE } = storeOf(dataDir);
 		if (AGENTD_STORE) assertClean(execFileSync('pg_dump', ['-d', AGENTD_STORE], { maxBuffer: 1 << 28 }), 'the database');
 	}

@@ -4,20 +4,11 @@
 import { createHash, createHmac } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import S3rver from 's3rver';
+import { freePort } from './port.mjs';
 
 const BUCKET = 'content';
-
-function freePort() {
-	return new Promise((done, fail) => {
-		const probe = createServer().on('error', fail).listen(0, '127.0.0.1', () => {
-			const { port } = probe.address();
-			probe.close(() => done(port));
-		});
-	});
-}
 
 export async function startS3(folder) {
 	const port = await freePort();

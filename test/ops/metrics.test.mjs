@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { freePort } from '../lib/port.mjs';
 import { call, follow, newFolder, ok, request, startAgentd, startModel, submit, waitFor } from '../lib/runtime.mjs';
 import { has, moved, scrape, scrapeText } from './scrape.mjs';
 
@@ -134,15 +134,6 @@ test('promtool finds nothing to say', { skip: !has('promtool') }, async () => {
 	const said = execFileSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'] });
 	assert.equal(said, '');
 });
-
-function freePort() {
-	return new Promise((done) => {
-		const server = createServer().listen(0, '127.0.0.1', () => {
-			const { port } = server.address();
-			server.close(() => done(port));
-		});
-	});
-}
 
 async function startPrometheus(target) {
 	const folder = newFolder();

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../lib/port.mjs';
 import { newFolder, startAgentd, startModel, waitFor } from '../lib/runtime.mjs';
 import { has } from '../ops/scrape.mjs';
 
@@ -34,15 +34,6 @@ test('promtool accepts the rules', { skip: !has('promtool') }, () => {
 	const said = execFileSync('promtool', ['check', 'rules', file('agentd.rules.yml')], { encoding: 'utf8' });
 	assert.match(said, /SUCCESS: 12 rules found/);
 });
-
-function freePort() {
-	return new Promise((done) => {
-		const server = createServer().listen(0, '127.0.0.1', () => {
-			const { port } = server.address();
-			server.close(() => done(port));
-		});
-	});
-}
 
 test('a real Prometheus evaluates every rule, and every query of the dashboard', { skip: !has('prometheus') }, async () => {
 	const rt = await startAgentd({ model: await startModel() });

@@ -3,8 +3,8 @@
 // ci: release only
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { before, test } from 'node:test';
+import { freePort } from '../lib/port.mjs';
 import { follow, startAgentd, startModel, submit, waitFor } from '../lib/runtime.mjs';
 import { scrape } from '../ops/scrape.mjs';
 import { collector } from './otlp.mjs';
@@ -15,12 +15,8 @@ const daemons = {};
 
 before(async () => {
 	const model = await startModel();
-	const nobody = createServer();
-	await new Promise((done) => nobody.listen(0, '127.0.0.1', done));
-	const { port } = nobody.address();
-	await new Promise((done) => nobody.close(done));
 	const statuses = [429, 500, 503], bad = await collector({ answer: (signal, n) => ({ status: statuses[n % 3] }) });
-	const config = { off: {}, on: settings((await collector()).url), down: settings(`http://127.0.0.1:${port}`), slow: settings((await collector({ answer: () => ({ delay: 60000 }) })).url), refusing: settings(bad.url) };
+	const config = { off: {}, on: { 'telemetry.endpoint': (await collector()).url, 'telemetry.metrics_endpoint': 'off' }, down: settings(`http://127.0.0.1:${await freePort()}`), slow: settings((await collector({ answer: () => ({ delay: 60000 }) })).url), refusing: settings(bad.url) };
 	for (const [name, more] of Object.entries(config)) daemons[name] = await startAgentd({ model, config: more });
 });
 

@@ -1,8 +1,8 @@
 // A collector that is down, slow, asks to wait or refuses: turns do not notice, what is dropped is counted, and what it asked to repeat arrives later, once.
 // AR_TELEMETRY_SOAK: how many turns each trouble lasts.
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
 import { before, test } from 'node:test';
+import { freePort } from '../lib/port.mjs';
 import { ok, readLog, startAgentd, startModel, submit, waitFor } from '../lib/runtime.mjs';
 import { scrape } from '../ops/scrape.mjs';
 import { collector } from './otlp.mjs';
@@ -23,17 +23,8 @@ async function turns(rt, count = TURNS) {
 	for (let i = 0; i < count; i++) await ended(rt, await submit(rt, 'hello'));
 }
 
-/** A port at which nobody listens any more. */
-async function closedPort() {
-	const server = createServer();
-	await new Promise((done) => server.listen(0, '127.0.0.1', done));
-	const { port } = server.address();
-	await new Promise((done) => server.close(done));
-	return port;
-}
-
 test('nobody listens: turns complete, the queue is full, the rest is dropped and counted, and the log says why once', async () => {
-	const rt = await startAgentd({ model, config: settings(`http://127.0.0.1:${await closedPort()}`, { 'telemetry.queue': 5 }) });
+	const rt = await startAgentd({ model, config: settings(`http://127.0.0.1:${await freePort()}`, { 'telemetry.queue': 5 }) });
 	await turns(rt);
 	const counts = await scrape(rt);
 	assert.ok(dropped(counts, 'queue') >= 3 * TURNS - 5, JSON.stringify(dropped(counts, 'queue')));
@@ -81,7 +72,7 @@ test('Retry-After is obeyed', async () => {
 
 test('400, 401 and 500: the batch is dropped and counted, and the next one is sent', async () => {
 	const to = await collector();
-	const rt = await startAgentd({ model, config: settings(to.url) });
+	const rt = await startAgentd({ model, config: settings(to.url, { 'telemetry.timeout_ms': 60000 }) });
 	for (const status of [400, 401, 500]) {
 		const before = dropped(await scrape(rt), 'refused');
 		to.answer = () => ({ status });

@@ -167,7 +167,6 @@ test("a question that is not all on the page is shown whole before a yes, and a 
 		const t = show(daemon, ["inbox"], page);
 		await t.until(/1 question/);
 		for (const [word, outcome] of [["n", /nothing was answered; the question still waits/], ["y", /answered: allow/]]) {
-			t.key("Escape");
 			await sleep(600);
 			t.type("y");
 			for (let seen = ""; !/Approve it/.test(seen);) {

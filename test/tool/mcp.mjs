@@ -121,14 +121,6 @@ export function probe(t, options) {
 	return p;
 }
 
-export async function freePort() {
-	const server = net.createServer();
-	await new Promise((done) => server.listen(0, '127.0.0.1', done));
-	const { port } = server.address();
-	await new Promise((done) => server.close(done));
-	return port;
-}
-
 /** Waits until `check` gives something true. */
 export async function waitFor(check, label, ms = DEADLINE) {
 	for (const end = Date.now() + ms; Date.now() < end; await sleep(20)) {

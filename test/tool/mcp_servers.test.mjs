@@ -5,8 +5,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { freePort } from '../lib/port.mjs';
 import { soon } from '../lib/soon.mjs';
-import { freePort, httpServer, OFFICIAL, probe } from './mcp.mjs';
+import { httpServer, OFFICIAL, probe } from './mcp.mjs';
 
 const CUSTOM = 128;
 const READ = 1;

@@ -3,6 +3,7 @@
  * own. */
 #include "desk_group.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,15 +35,14 @@ static void follow(struct desk *mine, const char *script, const char *handle)
 		_exit(1);
 	desk_open(mine);
 	p = script ? desk_launch(mine, script, NULL) : desk_attach(mine, handle);
-	p->on_output = say_output;
 	if (script) {
 		desk_wait_ready(p);
 		if (write(told, p->handle, sizeof(p->handle)) != sizeof(p->handle))
 			_exit(1);
 	}
+	p->on_output = say_output; /* not before: the handle is told first */
 	desk_wait_end(p);
-	for (;;)
-		pause();
+	_exit(1); /* closes `told`: the parent sees it, if it waits for more output than there is */
 }
 
 /* Runs a follower until it has told `outputs` of them, then kills it. */
@@ -53,7 +53,7 @@ static void follow_and_die(const char *script, char handle[512], int outputs)
 	pid_t child;
 	char byte;
 
-	assert_int_equal(pipe(pipe_fds), 0);
+	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
 	told = pipe_fds[1];
 	child = fork();
 	if (child == 0)
