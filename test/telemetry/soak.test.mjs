@@ -1,5 +1,6 @@
 // What tracing costs, and what a collector in trouble costs on top: processor time of a turn, interleaved with a daemon that traces nothing. Times by the clock are not compared.
-// AR_TELEMETRY_SOAK: turns of each daemon; without it a few run, and only what is dropped is checked.
+// AR_TELEMETRY_SOAK: turns of each daemon; without it a few run, and only what is dropped is checked. The daemon with a healthy collector sends as often as
+// the settings are by themselves, the others more often, so that their queues fill.
 // ci: release only
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';

@@ -83,11 +83,15 @@ static size_t text_len(size_t len)
 static void add_text_attribute(struct ar_buf *out, unsigned field, struct ar_str name, struct ar_str text)
 {
 	size_t value = text_len(text.len);
+	char *begin = ar_buf_room(out, 4 * AR_PROTO_HEAD_MAX + name.len + text.len), *at = begin;
 
-	ar_proto_head(out, field, text_len(name.len) + text_len(value));
-	ar_proto_text(out, KEY, name);
-	ar_proto_head(out, VALUE, value);
-	ar_proto_text(out, VALUE_TEXT, text);
+	if (!at)
+		return;
+	at = ar_proto_put_head(at, field, text_len(name.len) + text_len(value));
+	at = ar_proto_put_text(at, KEY, name);
+	at = ar_proto_put_head(at, VALUE, value);
+	at = ar_proto_put_text(at, VALUE_TEXT, text);
+	out->len += (size_t)(at - begin);
 }
 
 static void add_attribute(struct ar_buf *out, unsigned field, const struct ar_attr *a)
@@ -172,23 +176,27 @@ void ar_otlp_record(struct ar_buf *out, const struct ar_record *r, ar_usec obser
 
 /* ---- around them ---- */
 
-void ar_otlp_wrap(struct ar_buf *out, const struct ar_otlp_source *s, struct ar_str records)
+struct ar_otlp_marks ar_otlp_begin(struct ar_buf *out, const struct ar_otlp_source *s)
 {
-	size_t all = ar_proto_open(out, REQUEST_RESOURCE), resource = ar_proto_open(out, RESOURCE_RESOURCE),
-	       scope, name;
+	struct ar_otlp_marks r = { .all = ar_proto_open(out, REQUEST_RESOURCE) };
+	size_t resource = ar_proto_open(out, RESOURCE_RESOURCE), name;
 
 	add_attributes(out, RESOURCE_ATTRIBUTES, s->resource);
 	ar_proto_close(out, resource);
-	scope = ar_proto_open(out, RESOURCE_SCOPE);
+	r.scope = ar_proto_open(out, RESOURCE_SCOPE);
 	name = ar_proto_open(out, SCOPE_SCOPE);
 	ar_proto_text(out, SCOPE_NAME, ar_str_from(s->scope));
 	ar_proto_text(out, SCOPE_VERSION, ar_str_from(s->version));
 	ar_proto_close(out, name);
-	ar_buf_adds(out, records);
+	return r;
+}
+
+void ar_otlp_end(struct ar_buf *out, const struct ar_otlp_source *s, struct ar_otlp_marks r)
+{
 	ar_proto_text(out, SCOPE_SCHEMA, ar_str_from(s->schema_url));
-	ar_proto_close(out, scope);
+	ar_proto_close(out, r.scope);
 	ar_proto_text(out, RESOURCE_SCHEMA, ar_str_from(s->schema_url));
-	ar_proto_close(out, all);
+	ar_proto_close(out, r.all);
 }
 
 /* ---- the answer ---- */

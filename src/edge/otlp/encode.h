@@ -1,7 +1,7 @@
 /* Spans, metrics and log records as messages of OTLP (opentelemetry-proto 1.x). Pure functions, any thread.
  *
- * A record is written as one element of its list; ar_otlp_wrap() puts the resource and the scope around many
- * of them. The field numbers of the three signals are the same at that level. */
+ * A record is written as one element of its list; the resource and the scope stand around many of them. The
+ * field numbers of the three signals are the same at that level. */
 #ifndef AR_OTLP_ENCODE_H
 #define AR_OTLP_ENCODE_H
 
@@ -24,8 +24,13 @@ struct ar_otlp_source {
 	const char *schema_url;
 };
 
-/* The whole request around the records. */
-void ar_otlp_wrap(struct ar_buf *out, const struct ar_otlp_source *s, struct ar_str records);
+/* The messages of a request that are open while records are added behind them. */
+struct ar_otlp_marks {
+	size_t all, scope; /* marks */
+};
+
+struct ar_otlp_marks ar_otlp_begin(struct ar_buf *out, const struct ar_otlp_source *s);
+void ar_otlp_end(struct ar_buf *out, const struct ar_otlp_source *s, struct ar_otlp_marks r);
 
 /* How many records an answer of the collector (Export...ServiceResponse) rejects; 0 also for what is no such
  * answer. */

@@ -22,8 +22,9 @@
 
 struct batch {
 	struct ar_list node;
-	struct ar_buf records;
-	size_t count, counted; /* records; bytes of them that are in `bytes` of the sender */
+	struct ar_buf text; /* of the request; its end is written with the first attempt */
+	struct ar_otlp_marks open;
+	size_t count, counted; /* records; bytes that are in `bytes` of the sender */
 	ar_usec due; /* monotonic: it goes out then, full or not */
 	ar_usec expires; /* monotonic; 0: no attempt yet */
 	unsigned attempts;
@@ -39,7 +40,6 @@ struct ar_otlp_sender {
 	size_t bytes; /* of all of them */
 	size_t queue_max;
 	uint32_t timeout_ms, interval_ms;
-	struct ar_buf body; /* of the request under way */
 	struct ar_buf answer; /* to it, its beginning */
 	uv_timer_t timer;
 	ar_usec not_before; /* monotonic: the pause before the next attempt */
@@ -74,7 +74,7 @@ static void remove_first(struct ar_otlp_sender *s)
 	s->counts.queued -= b->count;
 	s->bytes -= b->counted;
 	ar_list_del(&b->node);
-	ar_buf_fini(&b->records);
+	ar_buf_fini(&b->text);
 	ar_free(b);
 }
 
@@ -171,7 +171,6 @@ static void on_end(struct ar_transfer *t, enum ar_transfer_end end, const char *
 	int status = is_answer ? ar_transfer_status(t) : 0;
 
 	s->is_under_way = false;
-	ar_buf_fini(&s->body);
 	if (end == AR_TRANSFER_CANCELLED) { /* only while it is closed */
 		ar_buf_fini(&s->answer);
 		return;
@@ -192,14 +191,14 @@ static void send_first(struct ar_otlp_sender *s)
 
 	if (s->is_closing && ms > CLOSE_MS)
 		ms = CLOSE_MS;
-	if (!b->expires)
+	if (b->attempts++ == 0) {
 		b->expires = mono() + (ar_usec)LIFE_MS * MS;
-	b->attempts++;
-	ar_otlp_wrap(&s->body, s->source, ar_buf_str(&b->records));
+		ar_otlp_end(&b->text, s->source, b->open);
+	}
 	s->transfer = (struct ar_transfer){ .v = &vtable,
 					    .url = s->url,
 					    .headers = s->headers,
-					    .body = ar_buf_str(&s->body),
+					    .body = ar_buf_str(&b->text),
 					    .limits = { ms, ms, ms, ms, ANSWER_MAX } };
 	s->is_under_way = true;
 	ar_transfer_start(s->pool, &s->transfer);
@@ -238,7 +237,7 @@ static void on_finish(uv_timer_t *timer)
 
 static bool is_full(const struct batch *b)
 {
-	return b->count >= AR_OTLP_BATCH || b->records.len >= BATCH_BYTES;
+	return b->count >= AR_OTLP_BATCH || b->text.len >= BATCH_BYTES;
 }
 
 /* When the first batch goes out; 0: now. */
@@ -313,10 +312,11 @@ struct ar_buf *ar_otlp_sender_room(struct ar_otlp_sender *s)
 		return NULL;
 	}
 	if (b && b->attempts == 0 && !is_full(b))
-		return &b->records;
+		return &b->text;
 	b = ar_new0(sizeof(*b));
+	b->open = ar_otlp_begin(&b->text, s->source);
 	ar_list_push(&s->queue, &b->node);
-	return &b->records;
+	return &b->text;
 }
 
 void ar_otlp_sender_added(struct ar_otlp_sender *s, size_t records)
@@ -329,8 +329,8 @@ void ar_otlp_sender_added(struct ar_otlp_sender *s, size_t records)
 		b->due = mono() + (ar_usec)s->interval_ms * MS;
 	b->count += records;
 	s->counts.queued += records;
-	s->bytes += b->records.len - b->counted;
-	b->counted = b->records.len;
+	s->bytes += b->text.len - b->counted;
+	b->counted = b->text.len;
 	if (is_new || is_full(b))
 		advance(s);
 }

@@ -7,18 +7,16 @@
 #define LENGTH_BYTES 4
 #define LENGTH_MAX ((size_t)1 << (7 * LENGTH_BYTES))
 
-enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
-
-static void add_varint(struct ar_buf *b, uint64_t value)
+static char *put_tag(char *at, unsigned field, enum ar_proto_wire wire)
 {
-	for (; value >= 0x80; value >>= 7)
-		ar_buf_addc(b, (char)(value | 0x80));
-	ar_buf_addc(b, (char)value);
+	return ar_proto_put_varint(at, field << 3 | wire);
 }
 
-static void add_tag(struct ar_buf *b, unsigned field, enum wire wire)
+static void add_tag(struct ar_buf *b, unsigned field, enum ar_proto_wire wire)
 {
-	add_varint(b, field << 3 | wire);
+	char head[AR_PROTO_VARINT_MAX];
+
+	ar_buf_add(b, head, (size_t)(put_tag(head, field, wire) - head));
 }
 
 static void add_little(struct ar_buf *b, uint64_t value, size_t len)
@@ -32,19 +30,21 @@ static void add_little(struct ar_buf *b, uint64_t value, size_t len)
 
 void ar_proto_uint(struct ar_buf *b, unsigned field, uint64_t value)
 {
-	add_tag(b, field, WIRE_VARINT);
-	add_varint(b, value);
+	char head[AR_PROTO_HEAD_MAX];
+
+	ar_buf_add(b, head,
+		   (size_t)(ar_proto_put_varint(put_tag(head, field, AR_PROTO_VARINT), value) - head));
 }
 
 void ar_proto_fixed64(struct ar_buf *b, unsigned field, uint64_t value)
 {
-	add_tag(b, field, WIRE_64);
+	add_tag(b, field, AR_PROTO_64);
 	add_little(b, value, 8);
 }
 
 void ar_proto_fixed32(struct ar_buf *b, unsigned field, uint32_t value)
 {
-	add_tag(b, field, WIRE_32);
+	add_tag(b, field, AR_PROTO_32);
 	add_little(b, value, 4);
 }
 
@@ -58,20 +58,22 @@ void ar_proto_double(struct ar_buf *b, unsigned field, double value)
 
 void ar_proto_head(struct ar_buf *b, unsigned field, size_t len)
 {
-	add_tag(b, field, WIRE_BYTES);
-	add_varint(b, len);
-}
+	char head[AR_PROTO_HEAD_MAX];
 
-void ar_proto_bytes(struct ar_buf *b, unsigned field, const void *bytes, size_t len)
-{
-	ar_proto_head(b, field, len);
-	if (len)
-		ar_buf_add(b, bytes, len);
+	ar_buf_add(b, head, (size_t)(ar_proto_put_head(head, field, len) - head));
 }
 
 void ar_proto_text(struct ar_buf *b, unsigned field, struct ar_str text)
 {
-	ar_proto_bytes(b, field, text.p, text.len);
+	char *at = ar_buf_room(b, AR_PROTO_HEAD_MAX + text.len);
+
+	if (at)
+		b->len += (size_t)(ar_proto_put_text(at, field, text) - at);
+}
+
+void ar_proto_bytes(struct ar_buf *b, unsigned field, const void *bytes, size_t len)
+{
+	ar_proto_text(b, field, (struct ar_str){ bytes, len });
 }
 
 static bool read_varint(struct ar_str *at, uint64_t *ret)
@@ -96,15 +98,15 @@ bool ar_proto_next(struct ar_str *at, struct ar_proto_field *ret)
 	if (!read_varint(at, &tag))
 		return false;
 	ret->number = tag >> 3;
-	if ((tag & 7) == WIRE_VARINT)
+	if ((tag & 7) == AR_PROTO_VARINT)
 		return read_varint(at, &ret->value);
-	if ((tag & 7) == WIRE_BYTES) {
+	if ((tag & 7) == AR_PROTO_BYTES) {
 		if (!read_varint(at, &len) || len > at->len)
 			return false;
 		ret->bytes = (struct ar_str){ at->p, (size_t)len };
 	} else {
-		len = (tag & 7) == WIRE_64 ? 8 : 4;
-		if (((tag & 7) != WIRE_64 && (tag & 7) != WIRE_32) || len > at->len)
+		len = (tag & 7) == AR_PROTO_64 ? 8 : 4;
+		if (((tag & 7) != AR_PROTO_64 && (tag & 7) != AR_PROTO_32) || len > at->len)
 			return false;
 		ret->bytes = (struct ar_str){ at->p, 0 };
 	}
@@ -123,7 +125,7 @@ size_t ar_proto_varint_len(uint64_t value)
 
 size_t ar_proto_open(struct ar_buf *b, unsigned field)
 {
-	add_tag(b, field, WIRE_BYTES);
+	add_tag(b, field, AR_PROTO_BYTES);
 	ar_buf_add(b, "\0\0\0\0", LENGTH_BYTES);
 	return b->len;
 }
