@@ -4,6 +4,11 @@
 
 #include "mem.h"
 
+/* The reader forgets its pages with every commit of the writer; what it reads again is in the kernel's cache.
+ * Four MiB hold the inner pages of large tables, and a long read does not fill more. */
+#define WRITER_CACHE_KIB 16384
+#define READER_CACHE_KIB 4096
+
 static struct ar_sqlite *sqlite_of(const struct ar_store *s)
 {
 	return AR_CONTAINER_OF(s, struct ar_sqlite, base.store);
@@ -53,11 +58,11 @@ static enum ar_status sqlite_start(struct ar_sqlite *s, const struct ar_store_sq
 	enum ar_status st = ar_file_lock_acquire(o->path, &s->lock_fd, err);
 
 	if (!st)
-		st = ar_sqlite_connect(o->path, &s->write_db, err);
+		st = ar_sqlite_connect(o->path, WRITER_CACHE_KIB, &s->write_db, err);
 	if (!st)
 		st = ar_sqlite_set_up(s, o, err);
 	if (!st)
-		st = ar_sqlite_connect(o->path, &s->read_db, err);
+		st = ar_sqlite_connect(o->path, READER_CACHE_KIB, &s->read_db, err);
 	if (st)
 		return st;
 	s->write_db.packer = ar_packer_new(s->dictionaries);

@@ -38,8 +38,10 @@ AR_BEGIN_DECLS
 AR_MUST_USE enum ar_status ar_sqlite_set_up(struct ar_sqlite *s, const struct ar_store_sqlite_options *o,
 					    struct ar_error *err);
 
-/* sqlite_schema.c: opens one connection and sets what a connection forgets. */
-AR_MUST_USE enum ar_status ar_sqlite_connect(const char *path, struct ar_db *db, struct ar_error *err);
+/* sqlite_schema.c: opens one connection and sets what a connection forgets; it keeps at most `cache_kib` of
+ * pages. */
+AR_MUST_USE enum ar_status ar_sqlite_connect(const char *path, int cache_kib, struct ar_db *db,
+					     struct ar_error *err);
 
 /* sqlite_writer.c: one transaction for the whole batch. */
 void ar_sqlite_write_batch(struct ar_store_threaded *t, struct ar_list *batch);

@@ -81,7 +81,6 @@ static const char connection_pragmas[] =
 	"PRAGMA journal_mode = WAL;"
 	"PRAGMA synchronous = FULL;" /* NORMAL may lose acknowledged commits with the power */
 	"PRAGMA journal_size_limit = 67108864;"
-	"PRAGMA cache_size = -16384;"
 	"PRAGMA temp_store = MEMORY;"
 	"PRAGMA trusted_schema = OFF;";
 
@@ -165,7 +164,15 @@ static enum ar_status check_wal(struct ar_db *db, const char *path, struct ar_er
 	return st;
 }
 
-enum ar_status ar_sqlite_connect(const char *path, struct ar_db *db, struct ar_error *err)
+static enum ar_status limit_cache(struct ar_db *db, int kib, struct ar_error *err)
+{
+	char script[64];
+
+	snprintf(script, sizeof script, "PRAGMA cache_size = -%d;", kib);
+	return run_script(db, script, err);
+}
+
+enum ar_status ar_sqlite_connect(const char *path, int cache_kib, struct ar_db *db, struct ar_error *err)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
 	enum ar_status st;
@@ -179,6 +186,8 @@ enum ar_status ar_sqlite_connect(const char *path, struct ar_db *db, struct ar_e
 	st = check_file(db, path, err);
 	if (!st)
 		st = run_script(db, connection_pragmas, err);
+	if (!st)
+		st = limit_cache(db, cache_kib, err);
 	return st ? st : check_wal(db, path, err);
 }
 
