@@ -21,8 +21,8 @@ enum place { PLACE_UNKNOWN, PLACE_OUTSIDE, PLACE_INSIDE };
 
 void ar_request_logs_fini(struct ar_request_logs *l)
 {
-	ar_id_set_fini(&l->known);
 	ar_id_set_fini(&l->inside);
+	ar_id_set_fini(&l->outside);
 	ar_free(l->at);
 	if (l->json)
 		ar_json_parser_free(l->json);
@@ -46,9 +46,7 @@ static void note_id(struct ar_request_logs *l, struct ids of, bool is_inside)
 {
 	struct ar_hash key = key_of(&of);
 
-	(void)ar_id_set_add(&l->known, &key, AR_REQUEST_IDS);
-	if (is_inside)
-		(void)ar_id_set_add(&l->inside, &key, AR_REQUEST_IDS);
+	(void)ar_id_set_add(is_inside ? &l->inside : &l->outside, &key, AR_REQUEST_IDS);
 }
 
 static void note_log(struct ar_pack *p, const struct ar_event *e, bool is_inside)
@@ -119,7 +117,7 @@ static enum place place_of(const struct ar_pack *p, const struct ids *of)
 		return PLACE_UNKNOWN;
 	if (ar_id_set_has(&p->logs.inside, &key))
 		return PLACE_INSIDE;
-	return ar_id_set_has(&p->logs.known, &key) ? PLACE_OUTSIDE : PLACE_UNKNOWN;
+	return ar_id_set_has(&p->logs.outside, &key) ? PLACE_OUTSIDE : PLACE_UNKNOWN;
 }
 
 static void write_line(struct ar_pack *p, const struct ar_request_log_entry *log, int64_t number,

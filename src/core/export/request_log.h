@@ -3,17 +3,17 @@
 #ifndef AR_EXPORT_REQUEST_LOG_H
 #define AR_EXPORT_REQUEST_LOG_H
 
-#include "id_set.h"
+#include "crypto/id_set.h"
 #include "json.h"
 
 #define AR_REQUEST_LOGS 256 /* of an export at most */
-#define AR_REQUEST_IDS ((size_t)1000000) /* ids of turns and requests that are known at most */
+#define AR_REQUEST_IDS ((size_t)1000000) /* of turns and requests in each set at most */
 
 struct ar_pack;
 struct ar_event;
 
 struct ar_request_logs {
-	struct ar_id_set known, inside; /* ids of the session; those of the scope */
+	struct ar_id_set inside, outside; /* ids of the session: of facts of the scope, of others */
 	struct ar_request_log_entry *at;
 	size_t count, read;
 	uint64_t joined, unjoined; /* lines */

@@ -1,5 +1,5 @@
 /* See id_set.h. */
-#include "id_set.h"
+#include "crypto/id_set.h"
 #include "mem.h"
 
 #include <string.h>

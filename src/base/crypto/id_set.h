@@ -1,6 +1,6 @@
 /* Ids and hashes that were seen, 16 bytes each: the beginning of a SHA-256, which nobody can choose. */
-#ifndef AR_EXPORT_ID_SET_H
-#define AR_EXPORT_ID_SET_H
+#ifndef AR_BASE_CRYPTO_ID_SET_H
+#define AR_BASE_CRYPTO_ID_SET_H
 
 #include "hash.h"
 
