@@ -102,9 +102,9 @@ void ar_shapes_add(const struct ar_struct_desc *d, void *list, const void *more,
 AR_MUST_USE enum ar_status ar_struct_validate(const struct ar_struct_desc *d, const void *s,
 					      struct ar_error *err);
 
-/* The input of a command from outside: decodes, refuses members that the command does not have
- * and required ones that are missing (numbers and flags too), and validates. `ret` holds
- * c->in.size zeroed bytes. */
+/* The input of a command from outside: decodes, refuses members that the command does not have,
+ * required ones that are missing (numbers and flags too), and what nests deeper than
+ * AR_JSON_LEVELS, and validates. `ret` holds c->in.size zeroed bytes. */
 AR_MUST_USE enum ar_status ar_input_decode(const struct ar_command_desc *c, struct ar_json v,
 					   struct ar_arena *a, void *ret, struct ar_error *err);
 

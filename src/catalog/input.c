@@ -3,6 +3,7 @@
 #include "codec.h"
 #include "describe.h"
 #include "invalid.h"
+#include "text/json_depth.h"
 
 static bool has_member(struct ar_json v, const char *name)
 {
@@ -39,8 +40,11 @@ enum ar_status ar_input_decode(const struct ar_command_desc *c, struct ar_json v
 			       void *ret, struct ar_error *err)
 {
 	struct ar_str extra = AR_STR_NONE;
-	enum ar_status rc = ar_struct_decode_strict(&c->in, v, a, ret, &extra, err);
+	enum ar_status rc;
 
+	if (ar_json_is_deeper(v, AR_JSON_LEVELS))
+		return INVALID(err, "the input nests deeper than %d levels", AR_JSON_LEVELS);
+	rc = ar_struct_decode_strict(&c->in, v, a, ret, &extra, err);
 	if (rc)
 		return rc;
 	if (!ar_str_absent(extra))

@@ -7,7 +7,7 @@
 //   --ends FILE    writes there how many bytes it had said at the end of each message
 //   --stubborn     ignores the end of its input and SIGTERM;  --grandchild  starts one more process of that kind
 import { spawn } from 'node:child_process';
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { ECHO_SCHEMA } from './echo_schema.mjs';
 
@@ -86,6 +86,13 @@ const TOOLS = {
 		send({ method: 'notifications/tools/list_changed' });
 		return text('grown');
 	},
+	photo: async ({ until }, _, { progressToken }) => {
+		for (let progress = 1; !existsSync(until); progress++) {
+			send({ method: 'notifications/progress', params: { progressToken, progress, message: `look ${progress}` } });
+			await new Promise((done) => setTimeout(done, 50));
+		}
+		return { content: [{ type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' }] };
+	},
 	ask_outside: () => {
 		setTimeout(async () => log({ outside: await ask('elicitation/create', { mode: 'form', ...FORM }) }), 50);
 		return text('later');
@@ -107,10 +114,10 @@ function list(params) {
 const METHODS = {
 	initialize: (params) => ({ protocolVersion: value('old') ?? params.protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo: { name: 'scripted', version: '1' } }),
 	'tools/list': list,
-	'tools/call': async ({ name, arguments: a }) => {
+	'tools/call': async ({ name, arguments: a, _meta: meta }) => {
 		if (name.startsWith('many') || name.startsWith('extra') || more().some((tool) => tool.name === name)) return text(name);
 		if (!TOOLS[name]) throw { code: -32602, message: `no tool ${name}` };
-		return TOOLS[name](a ?? {}, state);
+		return TOOLS[name](a ?? {}, state, meta ?? {});
 	},
 };
 if (has('modern')) METHODS['server/discover'] = () => ({ resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: { tools: {} } });

@@ -2,6 +2,7 @@
 #include "inventory.h"
 
 #include "mem.h"
+#include "text/json_depth.h"
 #include "tool_name.h"
 
 #include <stdio.h>
@@ -139,6 +140,8 @@ static const char *read_schema(struct ar_mcp_inventory *v, const struct ar_mcp_r
 		return "it can only be called as a task of the protocol";
 	if (ar_json_type(schema) != AR_JSON_OBJECT)
 		return "it has no schema of its arguments";
+	if (ar_json_is_deeper(tool, AR_JSON_LEVELS))
+		return "its description nests too deep";
 	t->schema = print(v, schema);
 	if (ar_str_absent(t->schema))
 		return "the schema of its arguments is too large";

@@ -51,6 +51,27 @@ static void test_missing_and_oversized_members_are_refused(void **state)
 	assert_int_equal(decode(f, AR_CMD_GET_SESSION, "{\"sessionId\":[]}"), AR_E_INVALID);
 }
 
+/* What is kept of it stands in facts and snapshots, which are documents too. */
+static void test_what_nests_too_deep_is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int levels = 40; levels <= 64; levels++) {
+		ar_buf_clear(&f->out);
+		ar_buf_addz(&f->out, "{\"metadata\":");
+		for (int i = 1; i < levels; i++)
+			ar_buf_addz(&f->out, "{\"a\":");
+		ar_buf_addc(&f->out, '1');
+		for (int i = 0; i < levels; i++)
+			ar_buf_addc(&f->out, '}');
+		ar_buf_addc(&f->out, 0);
+		assert_int_equal(decode(f, AR_CMD_CREATE_SESSION, f->out.p),
+				 levels <= 48 ? AR_OK : AR_E_INVALID);
+	}
+	assert_string_equal(f->err.msg, "the input nests deeper than 48 levels");
+	assert_int_equal(f->err.code, AR_ERR_INVALID_INPUT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -58,6 +79,7 @@ int main(void)
 		codec_test(test_unknown_member_is_named),
 		codec_test(test_required_numbers_cannot_be_left_out),
 		codec_test(test_missing_and_oversized_members_are_refused),
+		codec_test(test_what_nests_too_deep_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,21 @@ static void test_left_out(void **state AR_UNUSED)
 	ar_mcp_inventory_unref(v);
 }
 
+#define TEN(text) text text text text text text text text text text
+#define FIFTY TEN("[[[[[") TEN("]]]]]")
+
+/* What is kept of a tool stands in documents of ours. */
+static void test_deep(void **state AR_UNUSED)
+{
+	struct ar_mcp_reading how = { .server = AR_STR("s") };
+	struct ar_mcp_inventory *v =
+		list(&how, "{\"name\":\"a\",\"inputSchema\":{\"x\":" FIFTY "}}," TOOL("b"));
+
+	assert_int_equal(v->count, 1);
+	assert_int_equal(v->left_out, 1);
+	ar_mcp_inventory_unref(v);
+}
+
 static enum ar_status read_params(struct ar_arena *a, const char *schema, struct ar_mcp_params *params)
 {
 	return ar_mcp_params_read(a, parse(schema), params, NULL);
@@ -181,9 +196,10 @@ static void test_bad_params(void **state AR_UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),  cmocka_unit_test(test_long_names_differ),
-		cmocka_unit_test(test_flags),  cmocka_unit_test(test_left_out),
-		cmocka_unit_test(test_params), cmocka_unit_test(test_bad_params),
+		cmocka_unit_test(test_names),	   cmocka_unit_test(test_long_names_differ),
+		cmocka_unit_test(test_flags),	   cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_deep),	   cmocka_unit_test(test_params),
+		cmocka_unit_test(test_bad_params),
 	};
 	int failed;
 

@@ -491,6 +491,8 @@ static void test_a_lost_turn_keeps_its_questions(void **state)
 		       "tool.failed " ASKED " tool.started");
 }
 
+#define TEN(text) text text text text text text text text text text
+
 static void test_a_tool_that_asks_too_much_gets_no_answer(void **state)
 {
 	struct desk *d = *state;
@@ -499,6 +501,9 @@ static void test_a_tool_that_asks_too_much_gets_no_answer(void **state)
 	assert_int_equal(tool_asks(d, "[1]"), AR_OK);
 	desk_expect(d, "");
 	assert_int_equal(desk_effects(d, AR_EFFECT_TOOL_ANSWER), 1);
+	assert_int_equal(tool_asks(d, "{\"a\":" TEN("[[[[[") TEN("]]]]]") "}"),
+			 AR_OK); /* a fact with it could not be read */
+	desk_expect(d, "");
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(tool_asks(d, NULL), AR_OK);
 	desk_expect(d, ASKED);

@@ -2,6 +2,7 @@
  * goes on with that. Its question ends with the call at the latest. Pure. */
 #include "action/action.h"
 #include "peer/remote.h"
+#include "text/json_depth.h"
 #include "tool/calls.h"
 
 #define QUESTIONS_MAX 8 /* open ones of a call */
@@ -24,7 +25,8 @@ static bool is_schema(const struct ar_decision *d, struct ar_str text)
 	struct ar_json v;
 
 	return !ar_str_absent(text) && text.len <= AR_TOOL_SCHEMA_MAX &&
-	       ar_json_parse(d->json, text, &v, NULL) == AR_OK && ar_json_type(v) == AR_JSON_OBJECT;
+	       ar_json_parse(d->json, text, &v, NULL) == AR_OK && ar_json_type(v) == AR_JSON_OBJECT &&
+	       !ar_json_is_deeper(v, AR_JSON_LEVELS);
 }
 
 /* A page is part of what the person reads. */
