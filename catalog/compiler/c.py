@@ -141,6 +141,22 @@ struct ar_error_desc {
 	const char *doc;
 };
 
+/* Facts that introduce ids of a scope. */
+struct ar_join_desc {
+	uint16_t event;     /* enum ar_event_type */
+	const char *at[4];  /* members of the payload that lead to the ids, then NULL; none: the id that it carries */
+	const char *begins; /* only ids that begin so; NULL: all */
+	const char *when;   /* only if the payload has this member; NULL: always */
+	bool is_ahead;      /* for facts of the same time alone */
+};
+
+struct ar_scope_desc {
+	int of; /* enum ar_scope: whose ids these are; its own or another one */
+	const struct ar_join_desc *joins;
+	size_t join_count;   /* of the scope `of`: 0 says that its ids come from outside, or are of one fact alone */
+	bool is_within_turn; /* what introduces an id has the turnId of all that carry it */
+};
+
 struct ar_transition {
 	uint16_t event; /* enum ar_event_type */
 	uint16_t from;  /* 0: before the first event */
@@ -292,6 +308,7 @@ extern const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT];
 extern const struct ar_error_desc ar_error_descs[AR_ERR_COUNT];
 extern const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT];
 extern const char *const ar_scope_names[AR_SCOPE_COUNT];
+extern const struct ar_scope_desc ar_scope_descs[AR_SCOPE_COUNT];
 extern const uint16_t ar_event_order[AR_EV_COUNT - 1]; /* event types sorted by name */
 
 /* A zstd dictionary for what is stored: its tables, then typical index rows and encoded events, one per line, most frequent last. What was
@@ -388,6 +405,23 @@ def route_row(r):
     return f"\t[AR_ROUTE_{upper(r.name)}] = {{ {quote(r.path)}, {flags} }},"
 
 
+def join_row(j):
+    at = ", ".join(map(quote, j.at)) or "NULL"
+    return f"\t{{ AR_EV_{upper(j.event)}, {{ {at} }}, {optional(j.begins)}, {optional(j.when)}, {str(j.ahead).lower()} }},"
+
+
+def join_tables(s):
+    if not s.joins:
+        return []
+    return [f"static const struct ar_join_desc ar_{s.name}_joins[] = {{", *map(join_row, s.joins), "};"]
+
+
+def scope_row(s):
+    joins = f"ar_{s.name}_joins, {len(s.joins)}" if s.joins else "NULL, 0"
+    within = str(s.within_turn).lower()
+    return f"\t[AR_SCOPE_{s.name.upper()}] = {{ AR_SCOPE_{(s.of or s.name).upper()}, {joins}, {within} }},"
+
+
 def machine_tables(m):
     number = {"none": 0} | {s.name: i for i, s in enumerate(m.states, 1)}
     lines = [f"static const struct ar_transition ar_{m.name}_transitions[] = {{"]
@@ -429,6 +463,8 @@ def source(catalog, root):
     table("machine", "AR_MACHINE_COUNT", [machine_row(m) for m in catalog.machines])
     names = "\n".join(f"\t[AR_SCOPE_{s.name.upper()}] = {quote(s.member)}," for s in catalog.scopes)
     out.append(f"const char *const ar_scope_names[AR_SCOPE_COUNT] = {{\n{names}\n}};\n")
+    out.append("\n".join(line for s in catalog.scopes for line in join_tables(s)))
+    table("scope", "AR_SCOPE_COUNT", [scope_row(s) for s in catalog.scopes])
     order = "".join(f"\tAR_EV_{upper(e.name)},\n" for e in sorted(catalog.events, key=lambda e: e.name))
     out.append(f"const uint16_t ar_event_order[AR_EV_COUNT - 1] = {{\n{order}}};\n")
     tables, lines = dictionary(root)

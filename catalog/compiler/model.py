@@ -71,10 +71,24 @@ class Shape:
 
 
 @dataclass
+class Join:
+    """A fact that introduces ids of a scope."""
+
+    event: str
+    at: list  # members of the payload that lead to them, three at most; empty: the id that the fact carries
+    begins: str
+    when: str  # a member that the payload must have
+    ahead: bool  # for facts of the same time alone
+
+
+@dataclass
 class Scope:
     name: str
     member: str
     doc: str
+    joins: list = field(default_factory=list)
+    of: str = ""  # the scope whose ids these are; empty: its own
+    within_turn: bool = False
 
 
 @dataclass

@@ -6,7 +6,7 @@ may well have a field called `scope`. In a command the fields carry `in` or `out
 import re
 import shlex
 
-from .model import (ACCESS, DEFAULT_MAX, SCOPES, TARGETS, Attribute, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field,
+from .model import (ACCESS, DEFAULT_MAX, SCOPES, TARGETS, Attribute, Catalog, CatalogError, Command, ConfigKey, ConfigList, Enum, Error, Event, Field, Join,
                     Machine, Metric, Route, Scope, Shape, Span, State)
 
 TYPE = re.compile(r"^(id|string|ref|int|sint|num|bool|time|object|array|json|enum\([^)]*\)|enum:[a-z_]+)([!?]?)$")
@@ -284,7 +284,19 @@ def parse_enum(catalog, at, head, body):
 
 
 def parse_scope(catalog, at, head, body):
-    catalog.scopes.append(Scope(head[1], head[2], head[3]))
+    scope = Scope(head[1], head[2], head[3])
+    for at, tokens in body:
+        key, rest = tokens[0], tokens[1:]
+        if key == "from" and rest and set(opts := options(rest[1:])) <= {"at", "begins", "when", "ahead"}:
+            path = opts["at"].split(".") if "at" in opts else []
+            scope.joins.append(Join(rest[0], path, opts.get("begins", ""), opts.get("when", ""), "ahead" in opts))
+        elif key == "as" and len(rest) == 1:
+            scope.of = rest[0]
+        elif tokens == ["within", "turn"]:
+            scope.within_turn = True
+        else:
+            raise CatalogError(f"{at}: cannot read '{' '.join(tokens)}'")
+    catalog.scopes.append(scope)
 
 
 def split_words(text):
@@ -344,6 +356,28 @@ def load(root):
     return catalog
 
 
+def leads(shape, path):
+    """Whether the shape has these members, each in the one before it."""
+    for name in path:
+        member = shape.find(name) if shape else None
+        if not member:
+            return False
+        shape = member.of
+    return len(path) < 4
+
+
+def check_joins(catalog):
+    events = {e.name: e for e in catalog.events}
+    scopes = {s.name: s for s in catalog.scopes}
+    for scope in catalog.scopes:
+        if scope.of and (scope.joins or scope.of not in scopes or not scopes[scope.of].joins):
+            raise CatalogError(f"scope {scope.name}: {scope.of} is no scope whose ids it could have")
+        for join in scope.joins:
+            event = events.get(join.event)
+            if not event or not all(leads(event.payload, path) for path in (join.at, split_words(join.when))):
+                raise CatalogError(f"scope {scope.name}: {join.event} has no id that it could introduce")
+
+
 def check(catalog):
     """Ids are dense and never reused; every name that refers to another declaration finds it."""
     for kind in (catalog.events, catalog.commands, catalog.errors):
@@ -370,6 +404,7 @@ def check(catalog):
             raise CatalogError(f"command {command.name}: {command.target_error} is not in fails")
         if command.key and not command.input.find(command.key):
             raise CatalogError(f"command {command.name}: key {command.key} is no input")
+    check_joins(catalog)
     for machine in catalog.machines:
         states = {s.name for s in machine.states} | {"none"}
         for event, sources, target in machine.transitions:

@@ -354,8 +354,8 @@ static const char *const ar_get_usage_by_names[] = { NULL, "hour", "model", "wor
 const struct ar_enum_desc ar_get_usage_by_desc = { "get_usage_by", ar_get_usage_by_names, 6 };
 static const char *const ar_delegate_task_status_names[] = { NULL, "preparing" };
 const struct ar_enum_desc ar_delegate_task_status_desc = { "delegate_task_status", ar_delegate_task_status_names, 2 };
-static const char *const ar_report_peer_task_event_names[] = { NULL, "begin", "update", "unreachable", "missing" };
-const struct ar_enum_desc ar_report_peer_task_event_desc = { "report_peer_task_event", ar_report_peer_task_event_names, 5 };
+static const char *const ar_report_peer_task_event_names[] = { NULL, "begin", "update", "unreachable", "missing", "unclear" };
+const struct ar_enum_desc ar_report_peer_task_event_desc = { "report_peer_task_event", ar_report_peer_task_event_names, 6 };
 
 static const struct ar_field_desc ar_shape_session_changes_fields[] = {
 	{ "title", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_session_changes, title), NULL, { 0, false },
@@ -934,6 +934,8 @@ static const struct ar_field_desc ar_shape_action_policy_fields[] = {
 	  "Refs of the rules that applied.", NULL },
 	{ "rule", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_action_policy, rule), NULL, { 0, false },
 	  "Rule that asks.", NULL },
+	{ "ruleSource", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_shape_action_policy, rule_source), NULL, { 0, false },
+	  "Where that rule stands: host (the settings), workspace or session (their policies); absent in facts of older versions.", NULL },
 	{ "reason", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_action_policy, reason), NULL, { 0, false },
 	  "Why.", NULL },
 	{ "covers", AR_F_STRING, false, false, false, 0, 128, offsetof(struct ar_shape_action_policy, covers), NULL, { 0, false },
@@ -943,7 +945,7 @@ static const struct ar_field_desc ar_shape_action_policy_fields[] = {
 	{ "justification", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_shape_action_policy, justification), NULL, { 0, false },
 	  "Why the model needs it, in its words.", NULL },
 };
-const struct ar_struct_desc ar_shape_action_policy_desc = { ar_shape_action_policy_fields, 7, sizeof(struct ar_shape_action_policy), NULL, 0, true, offsetof(struct ar_shape_action_policy, extra_), 0 };
+const struct ar_struct_desc ar_shape_action_policy_desc = { ar_shape_action_policy_fields, 8, sizeof(struct ar_shape_action_policy), NULL, 0, true, offsetof(struct ar_shape_action_policy, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_queue_policy_fields[] = {
 	{ "busy", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_shape_queue_policy, busy), NULL, { 0, false },
@@ -998,8 +1000,10 @@ static const struct ar_field_desc ar_shape_evidence_scope_fields[] = {
 	  "The task.", NULL },
 	{ "jobId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_evidence_scope, job_id), NULL, { 0, false },
 	  "The job.", NULL },
+	{ "toolCallId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_shape_evidence_scope, tool_call_id), NULL, { 0, false },
+	  "The tool call.", NULL },
 };
-const struct ar_struct_desc ar_shape_evidence_scope_desc = { ar_shape_evidence_scope_fields, 5, sizeof(struct ar_shape_evidence_scope), NULL, 0, true, offsetof(struct ar_shape_evidence_scope, extra_), 0 };
+const struct ar_struct_desc ar_shape_evidence_scope_desc = { ar_shape_evidence_scope_fields, 6, sizeof(struct ar_shape_evidence_scope), NULL, 0, true, offsetof(struct ar_shape_evidence_scope, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_verification_outcome_fields[] = {
 	{ "name", AR_F_STRING, true, false, false, 0, 1024, offsetof(struct ar_shape_verification_outcome, name), NULL, { 0, false },
@@ -1073,9 +1077,9 @@ static const struct ar_field_desc ar_shape_session_policy_fields[] = {
 	{ "budget", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_session_policy, budget), NULL, { 0, false },
 	  "Its budget; without permission.may_loosen no more than the configured one.", &ar_shape_session_budget_desc },
 	{ "model", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_shape_session_policy, model), NULL, { 0, false },
-	  "Model of its turns that name none.", NULL },
+	  "Model of its turns that name none; not of a workspace.", NULL },
 	{ "outputSeconds", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_shape_session_policy, output_seconds), NULL, { 0, false },
-	  "Seconds that large outputs of tools and processes are kept from now on, instead of retention.outputs_s; 0: as long as the session.", NULL },
+	  "Seconds that large outputs of tools and processes are kept from now on, instead of retention.outputs_s; 0: as long as the session. Not of a workspace.", NULL },
 };
 const struct ar_struct_desc ar_shape_session_policy_desc = { ar_shape_session_policy_fields, 5, sizeof(struct ar_shape_session_policy), NULL, 0, true, offsetof(struct ar_shape_session_policy, extra_), 0 };
 
@@ -1444,8 +1448,12 @@ static const struct ar_field_desc ar_shape_workspace_record_fields[] = {
 	  "Variables of commands and MCP servers of new sessions in it.", &ar_shape_workspace_variable_desc },
 	{ "allowedProfiles", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_shape_workspace_record, allowed_profiles), NULL, { 0, false },
 	  "Sandbox profiles that calls of new sessions in it may have; absent: those of the settings.", NULL },
+	{ "policy", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_workspace_record, policy), NULL, { 0, false },
+	  "Policy that set_policy gave it, for all its sessions: mode, rules and budget; absent: none.", &ar_shape_session_policy_desc },
+	{ "policyAuthor", AR_F_OBJECT, false, false, false, 0, 262144, offsetof(struct ar_shape_workspace_record, policy_author), NULL, { 0, false },
+	  "Who set the policy, and why.", &ar_shape_policy_author_desc },
 };
-const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 21, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
+const struct ar_struct_desc ar_shape_workspace_record_desc = { ar_shape_workspace_record_fields, 23, sizeof(struct ar_shape_workspace_record), NULL, 0, true, offsetof(struct ar_shape_workspace_record, extra_), 0 };
 
 static const struct ar_field_desc ar_shape_workspace_binding_fields[] = {
 	{ "workspaceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_shape_workspace_binding, workspace_id), NULL, { 0, false },
@@ -2944,6 +2952,8 @@ static const struct ar_field_desc ar_ev_session_updated_fields[] = {
 	  "Only the members that changed, with their new values.", &ar_shape_session_changes_desc },
 	{ "updatedAt", AR_F_TIME, true, false, false, 0, 0, offsetof(struct ar_ev_session_updated, updated_at), NULL, { 0, false },
 	  "When the change took effect.", NULL },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_session_updated, actor), NULL, { 0, false },
+	  "Whose command it follows from; absent: nobody asked for it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_thread_started_fields[] = {
@@ -2957,6 +2967,8 @@ static const struct ar_field_desc ar_ev_thread_started_fields[] = {
 	  "Child agent that works in it.", NULL },
 	{ "status", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_ev_thread_started, status), &ar_thread_status_desc, { 0, false },
 	  "Status at birth, normally idle.", NULL },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_thread_started, actor), NULL, { 0, false },
+	  "Whose command it follows from; absent: nobody asked for it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_thread_updated_fields[] = {
@@ -3162,6 +3174,8 @@ static const struct ar_field_desc ar_ev_task_updated_fields[] = {
 	  "When the change took effect.", NULL },
 	{ "submittedBy", AR_F_TEXTS, false, false, false, 0, 8192, offsetof(struct ar_ev_task_updated, submitted_by), NULL, { 0, false },
 	  "People who gave the work so far, as authenticated.", NULL },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_task_updated, actor), NULL, { 0, false },
+	  "Whose command it follows from; absent: nobody asked for it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_task_progress_fields[] = {
@@ -3225,6 +3239,8 @@ static const struct ar_field_desc ar_ev_task_resumed_fields[] = {
 	  "Status it was in.", NULL },
 	{ "checkpointRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_task_resumed, checkpoint_ref), NULL, { 0, false },
 	  "State it resumed from.", NULL },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_task_resumed, actor), NULL, { 0, false },
+	  "Whose command it follows from; absent: nobody asked for it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_task_retrying_fields[] = {
@@ -3238,6 +3254,8 @@ static const struct ar_field_desc ar_ev_task_retrying_fields[] = {
 	  "Attempts including the new one.", NULL },
 	{ "retryPolicy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_task_retrying, retry_policy), NULL, { 0, false },
 	  "Policy that allowed it.", &ar_shape_retry_policy_desc },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_task_retrying, actor), NULL, { 0, false },
+	  "Whose command it follows from; absent: nobody asked for it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_task_cancel_requested_fields[] = {
@@ -3311,6 +3329,8 @@ static const struct ar_field_desc ar_ev_task_archived_fields[] = {
 	  "Status it had.", NULL },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_ev_task_archived, reason), NULL, { 0, false },
 	  "Why.", NULL },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_task_archived, actor), NULL, { 0, false },
+	  "Whose command it follows from; absent: nobody asked for it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_task_delegated_fields[] = {
@@ -3329,6 +3349,8 @@ static const struct ar_field_desc ar_ev_task_dependency_updated_fields[] = {
 	  "What happened to the edge.", NULL },
 	{ "relationship", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_task_dependency_updated, relationship), NULL, { 0, false },
 	  "kind, targetId, status, reason, createdAt and updatedAt of the edge.", &ar_shape_relationship_desc },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_task_dependency_updated, actor), NULL, { 0, false },
+	  "Whose command it follows from; absent: nobody asked for it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_task_attempt_started_fields[] = {
@@ -3387,6 +3409,8 @@ static const struct ar_field_desc ar_ev_run_status_fields[] = {
 	  "Points passed so far.", NULL },
 	{ "metadata", AR_F_OBJECT, true, false, false, 0, 16384, offsetof(struct ar_ev_run_status, metadata), NULL, { 0, false },
 	  "What the phase is about.", &ar_shape_run_metadata_desc },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_run_status, actor), NULL, { 0, false },
+	  "Whose command an interruption or an added input follows from; absent: nobody asked for it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_model_requested_fields[] = {
@@ -3688,6 +3712,8 @@ static const struct ar_field_desc ar_ev_action_resolved_fields[] = {
 	  "Channel it came through.", NULL },
 	{ "actor", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_action_resolved, actor), NULL, { 0, false },
 	  "Who decided.", &ar_shape_actor_desc },
+	{ "comment", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_ev_action_resolved, comment), NULL, { 0, false },
+	  "What who decided said with it.", NULL },
 	{ "approvals", AR_F_ARRAY, false, false, false, 0, 16384, offsetof(struct ar_ev_action_resolved, approvals), NULL, { 0, false },
 	  "Who approved, where several people have to: each with person and at.", &ar_shape_approval_desc },
 };
@@ -3705,6 +3731,8 @@ static const struct ar_field_desc ar_ev_queue_changed_fields[] = {
 	  "Policy in force: busy policy and limit.", &ar_shape_queue_policy_desc },
 	{ "resumeState", AR_F_STRING, true, false, false, 0, 64, offsetof(struct ar_ev_queue_changed, resume_state), NULL, { 0, false },
 	  "Whether the queue continues automatically or waits to be resumed.", NULL },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_queue_changed, actor), NULL, { 0, false },
+	  "Whose command it follows from; absent: nobody asked for it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_context_resolved_fields[] = {
@@ -3741,6 +3769,8 @@ static const struct ar_field_desc ar_ev_context_compaction_started_fields[] = {
 	  "Messages that the summary will replace, counted from the first of the thread.", NULL },
 	{ "boundaryRef", AR_F_REF, false, false, false, 1, 512, offsetof(struct ar_ev_context_compaction_started, boundary_ref), NULL, { 0, false },
 	  "The range to compact, as decided at the request.", NULL },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_context_compaction_started, actor), NULL, { 0, false },
+	  "Who asked for it with compact_thread; absent: nobody did, or it waited for another turn.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_context_compaction_completed_fields[] = {
@@ -3907,6 +3937,8 @@ static const struct ar_field_desc ar_ev_permission_evaluated_fields[] = {
 	  "How to undo it.", NULL },
 	{ "sandboxProfile", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_permission_evaluated, sandbox_profile), NULL, { 0, false },
 	  "Sandbox profile that the act runs in, when it runs.", NULL },
+	{ "commandDigest", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_ev_permission_evaluated, command_digest), NULL, { 0, false },
+	  "In mode on_failure: equal for the same command in the same folder with the same input.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_permission_requested_fields[] = {
@@ -4064,7 +4096,7 @@ static const struct ar_field_desc ar_ev_policy_changed_fields[] = {
 	{ "changedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_ev_policy_changed, changed_by), NULL, { 0, false },
 	  "Who changed it.", &ar_shape_policy_author_desc },
 	{ "policy", AR_F_OBJECT, false, false, false, 0, 65536, offsetof(struct ar_ev_policy_changed, policy), NULL, { 0, false },
-	  "The policy itself, when a session keeps it: mode, rules, budget and model.", &ar_shape_session_policy_desc },
+	  "The policy itself, when set_policy gave it: mode, rules and budget; of a session, its model, too. In a session, scope workspace is the policy of its workspace.", &ar_shape_session_policy_desc },
 };
 
 static const struct ar_field_desc ar_ev_process_started_fields[] = {
@@ -4461,6 +4493,8 @@ static const struct ar_field_desc ar_ev_subagent_status_fields[] = {
 	  "Its latest message; null when it has none.", NULL },
 	{ "statusDetail", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_subagent_status, status_detail), NULL, { 0, false },
 	  "The exact status, such as lost.", NULL },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_subagent_status, actor), NULL, { 0, false },
+	  "Whose command it follows from; absent: nobody asked for it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_subagent_input_fields[] = {
@@ -4497,6 +4531,8 @@ static const struct ar_field_desc ar_ev_subagent_closed_fields[] = {
 	  "Why.", NULL },
 	{ "resourcesReleased", AR_F_TEXTS, false, false, false, 0, 262144, offsetof(struct ar_ev_subagent_closed, resources_released), NULL, { 0, false },
 	  "Ids of what ended with it: turns, processes, children.", NULL },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_subagent_closed, actor), NULL, { 0, false },
+	  "Whose close_subagent ended it at once; absent: it ended later, or without being asked, and the subagent.status before it names who asked.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_subagent_output_fields[] = {
@@ -4757,6 +4793,8 @@ static const struct ar_field_desc ar_ev_history_window_loaded_fields[] = {
 	  "Facts in it.", NULL },
 	{ "truncated", AR_F_BOOL, true, false, false, 0, 0, offsetof(struct ar_ev_history_window_loaded, truncated), NULL, { 0, false },
 	  "True when there is more.", NULL },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_history_window_loaded, actor), NULL, { 0, false },
+	  "Whose command it follows from; absent: nobody asked for it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_history_reconstructed_fields[] = {
@@ -4768,6 +4806,8 @@ static const struct ar_field_desc ar_ev_history_reconstructed_fields[] = {
 	  "Missing parts.", NULL },
 	{ "asOfSequence", AR_F_INT, false, false, false, 0, 0, offsetof(struct ar_ev_history_reconstructed, as_of_sequence), NULL, { 0, false },
 	  "Sequence up to which it holds.", NULL },
+	{ "actor", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_ev_history_reconstructed, actor), NULL, { 0, false },
+	  "Whose command it follows from; absent: nobody asked for it.", NULL },
 };
 
 static const struct ar_field_desc ar_ev_history_rollback_started_fields[] = {
@@ -5442,7 +5482,9 @@ static const struct ar_field_desc ar_cmd_create_task_in_fields[] = {
 	{ "assignee", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_task_in, assignee), NULL, { 0, false },
 	  "Who works on it.", &ar_shape_party_desc },
 	{ "requestedBy", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_create_task_in, requested_by), NULL, { 0, false },
-	  "Who asks for it.", &ar_shape_party_desc },
+	  "Who asks for it; without it the channel, or the caller.", &ar_shape_party_desc },
+	{ "channelId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_create_task_in, channel_id), NULL, { 0, false },
+	  "Channel it comes through.", NULL },
 	{ "metadata", AR_F_OBJECT, false, false, false, 0, 16384, offsetof(struct ar_cmd_create_task_in, metadata), NULL, { 0, false },
 	  "Whatever the caller wants kept with it.", NULL },
 	{ "draft", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_create_task_in, draft), NULL, { 0, false },
@@ -5808,6 +5850,8 @@ static const struct ar_field_desc ar_cmd_respond_action_in_fields[] = {
 	  "Channel it comes through.", NULL },
 	{ "actor", AR_F_OBJECT, false, false, false, 0, 4096, offsetof(struct ar_cmd_respond_action_in, actor), NULL, { 0, false },
 	  "Who answers.", &ar_shape_actor_desc },
+	{ "comment", AR_F_STRING, false, false, false, 0, 4096, offsetof(struct ar_cmd_respond_action_in, comment), NULL, { 0, false },
+	  "What who answers says with it. action.resolved has that of the answer that settles it, and none where a credential is asked for.", NULL },
 	{ "promptDigest", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_respond_action_in, prompt_digest), NULL, { 0, false },
 	  "SHA-256 in hex of actionId, a line feed and the whole question; required to approve a question with isTruncated.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_respond_action_in, idempotency_key), NULL, { 0, false },
@@ -5884,6 +5928,8 @@ static const struct ar_field_desc ar_cmd_get_session_in_fields[] = {
 	  "Where the previous window ended.", NULL },
 	{ "include", AR_F_TEXTS, false, false, false, 0, 1024, offsetof(struct ar_cmd_get_session_in, include), NULL, { 0, false },
 	  "Parts to add.", NULL },
+	{ "channelId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_get_session_in, channel_id), NULL, { 0, false },
+	  "Channel of the session that reads: the first older window that it reads is a fact.", NULL },
 };
 
 static const struct ar_field_desc ar_cmd_get_session_out_fields[] = {
@@ -6813,6 +6859,8 @@ static const struct ar_field_desc ar_cmd_steer_turn_in_fields[] = {
 	  "Turn that the caller believes is running.", NULL },
 	{ "input", AR_F_ARRAY, true, false, false, 0, 1048576, offsetof(struct ar_cmd_steer_turn_in, input), NULL, { 0, false },
 	  "Parts of the input.", NULL },
+	{ "channelId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_steer_turn_in, channel_id), NULL, { 0, false },
+	  "Channel it comes through.", NULL },
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_steer_turn_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
@@ -7947,6 +7995,8 @@ static const struct ar_field_desc ar_cmd_record_evidence_in_fields[] = {
 	  "The task.", NULL },
 	{ "jobId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_record_evidence_in, job_id), NULL, { 0, false },
 	  "The job.", NULL },
+	{ "toolCallId", AR_F_STRING, false, false, false, 1, 128, offsetof(struct ar_cmd_record_evidence_in, tool_call_id), NULL, { 0, false },
+	  "The tool call, beside one of these; its result names what was recorded before it ended.", NULL },
 	{ "kind", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_record_evidence_in, kind), &ar_record_evidence_kind_desc, { 0, false },
 	  "What it is; request_log: lines of requests that another system kept.", NULL },
 	{ "source", AR_F_STRING, true, false, false, 0, 256, offsetof(struct ar_cmd_record_evidence_in, source), NULL, { 0, false },
@@ -7964,7 +8014,7 @@ static const struct ar_field_desc ar_cmd_record_evidence_in_fields[] = {
 	{ "idempotencyKey", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_record_evidence_in, idempotency_key), NULL, { 0, false },
 	  "Makes a repeat safe.", NULL },
 };
-static const uint64_t ar_cmd_record_evidence_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 4, UINT64_C(1) << 7 | UINT64_C(1) << 8 | UINT64_C(1) << 9 | UINT64_C(1) << 10 | UINT64_C(1) << 11 };
+static const uint64_t ar_cmd_record_evidence_in_oneofs[] = { UINT64_C(1) << 0 | UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 4, UINT64_C(1) << 8 | UINT64_C(1) << 9 | UINT64_C(1) << 10 | UINT64_C(1) << 11 | UINT64_C(1) << 12 };
 
 static const struct ar_field_desc ar_cmd_record_evidence_out_fields[] = {
 	{ "evidenceId", AR_F_STRING, true, false, false, 1, 128, offsetof(struct ar_cmd_record_evidence_out, evidence_id), NULL, { 0, false },
@@ -8145,7 +8195,7 @@ static const struct ar_field_desc ar_cmd_report_peer_task_in_fields[] = {
 	{ "peer", AR_F_STRING, true, false, false, 0, 128, offsetof(struct ar_cmd_report_peer_task_in, peer), NULL, { 0, false },
 	  "Name of the peer in the settings.", NULL },
 	{ "event", AR_F_ENUM, true, false, false, 0, 0, offsetof(struct ar_cmd_report_peer_task_in, event), &ar_report_peer_task_event_desc, { 0, false },
-	  "begin: the message is about to be sent; update: the peer said something; unreachable: it does not answer; missing: it does not know the task.", NULL },
+	  "begin: the message is about to be sent; update: the peer said something; unreachable: it does not answer; missing: it does not know the task; unclear: nobody knows whether it has the message, and it cannot say so.", NULL },
 	{ "messageId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_report_peer_task_in, message_id), NULL, { 0, false },
 	  "Of the message that hands the work on.", NULL },
 	{ "remoteTaskId", AR_F_STRING, false, false, false, 0, 256, offsetof(struct ar_cmd_report_peer_task_in, remote_task_id), NULL, { 0, false },
@@ -8167,7 +8217,7 @@ static const struct ar_field_desc ar_cmd_report_peer_task_in_fields[] = {
 	{ "transport", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_report_peer_task_in, transport), &ar_transport_desc, { 0, false },
 	  "How it talks.", NULL },
 	{ "since", AR_F_TIME, false, false, false, 0, 0, offsetof(struct ar_cmd_report_peer_task_in, since), NULL, { 0, false },
-	  "unreachable: since when.", NULL },
+	  "unreachable, unclear: since when it cannot be reached; absent in unclear: it can.", NULL },
 	{ "reason", AR_F_STRING, false, false, false, 0, 1024, offsetof(struct ar_cmd_report_peer_task_in, reason), NULL, { 0, false },
 	  "Why.", NULL },
 };
@@ -8181,6 +8231,8 @@ static const struct ar_field_desc ar_cmd_report_peer_task_out_fields[] = {
 	  "The peer's context.", NULL },
 	{ "nativeStatus", AR_F_STRING, false, false, false, 0, 64, offsetof(struct ar_cmd_report_peer_task_out, native_status), NULL, { 0, false },
 	  "The newest status that is known.", NULL },
+	{ "deliveryMechanism", AR_F_ENUM, false, false, false, 0, 0, offsetof(struct ar_cmd_report_peer_task_out, delivery_mechanism), &ar_delivery_mechanism_desc, { 0, false },
+	  "How its updates arrive, by what the message said that left first.", NULL },
 	{ "isAnswered", AR_F_BOOL, false, false, false, 0, 0, offsetof(struct ar_cmd_report_peer_task_out, is_answered), NULL, { 0, false },
 	  "The peer has answered by a message alone, and there is no task.", NULL },
 };
@@ -8433,11 +8485,11 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_SESSION_UPDATED] = { AR_EV_SESSION_UPDATED, "session.updated", "session",
 	  "The shell of a session changed: title, pins, archive flag, status.",
 	  false, AR_CLASS_STANDARD, 0, 0, NULL,
-	  { ar_ev_session_updated_fields, 2, sizeof(struct ar_ev_session_updated), NULL, 0, false, 0, 0 } },
+	  { ar_ev_session_updated_fields, 3, sizeof(struct ar_ev_session_updated), NULL, 0, false, 0, 0 } },
 	[AR_EV_THREAD_STARTED] = { AR_EV_THREAD_STARTED, "thread.started", "thread",
 	  "An ordered execution context opens inside the session.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD, 0, NULL,
-	  { ar_ev_thread_started_fields, 5, sizeof(struct ar_ev_thread_started), NULL, 0, false, 0, 0 } },
+	  { ar_ev_thread_started_fields, 6, sizeof(struct ar_ev_thread_started), NULL, 0, false, 0, 0 } },
 	[AR_EV_THREAD_UPDATED] = { AR_EV_THREAD_UPDATED, "thread.updated", "thread",
 	  "The status of a thread, or another fact of its read model, changed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD, 0, NULL,
@@ -8489,7 +8541,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TASK_UPDATED] = { AR_EV_TASK_UPDATED, "task.updated", "task",
 	  "Title, owner, constraints or profile of the task changed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
-	  { ar_ev_task_updated_fields, 4, sizeof(struct ar_ev_task_updated), NULL, 0, false, 0, 0 } },
+	  { ar_ev_task_updated_fields, 5, sizeof(struct ar_ev_task_updated), NULL, 0, false, 0, 0 } },
 	[AR_EV_TASK_PROGRESS] = { AR_EV_TASK_PROGRESS, "task.progress", "task",
 	  "Phase, counters, summary, delivery or outputs of the task changed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
@@ -8509,11 +8561,11 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TASK_RESUMED] = { AR_EV_TASK_RESUMED, "task.resumed", "task",
 	  "A paused task continues.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
-	  { ar_ev_task_resumed_fields, 3, sizeof(struct ar_ev_task_resumed), NULL, 0, false, 0, 0 } },
+	  { ar_ev_task_resumed_fields, 4, sizeof(struct ar_ev_task_resumed), NULL, 0, false, 0, 0 } },
 	[AR_EV_TASK_RETRYING] = { AR_EV_TASK_RETRYING, "task.retrying", "task",
 	  "Another attempt follows one that did not succeed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK | 1u << AR_SCOPE_RUN, 0, NULL,
-	  { ar_ev_task_retrying_fields, 5, sizeof(struct ar_ev_task_retrying), NULL, 0, false, 0, 0 } },
+	  { ar_ev_task_retrying_fields, 6, sizeof(struct ar_ev_task_retrying), NULL, 0, false, 0, 0 } },
 	[AR_EV_TASK_CANCEL_REQUESTED] = { AR_EV_TASK_CANCEL_REQUESTED, "task.cancel_requested", "task",
 	  "The cancellation of the task was requested; nothing has been stopped yet.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
@@ -8541,7 +8593,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TASK_ARCHIVED] = { AR_EV_TASK_ARCHIVED, "task.archived", "task",
 	  "The task left scheduling and stays in history.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_TASK, 0, NULL,
-	  { ar_ev_task_archived_fields, 2, sizeof(struct ar_ev_task_archived), NULL, 0, false, 0, 0 } },
+	  { ar_ev_task_archived_fields, 3, sizeof(struct ar_ev_task_archived), NULL, 0, false, 0, 0 } },
 	[AR_EV_TASK_DELEGATED] = { AR_EV_TASK_DELEGATED, "task.delegated", "task_orchestration",
 	  "Work of the task was handed on.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_TASK, 0, NULL,
@@ -8549,7 +8601,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_TASK_DEPENDENCY_UPDATED] = { AR_EV_TASK_DEPENDENCY_UPDATED, "task.dependency.updated", "task_orchestration",
 	  "An edge of the task graph, or the state of a blocker, changed.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_TASK, 0, NULL,
-	  { ar_ev_task_dependency_updated_fields, 2, sizeof(struct ar_ev_task_dependency_updated), NULL, 0, false, 0, 0 } },
+	  { ar_ev_task_dependency_updated_fields, 3, sizeof(struct ar_ev_task_dependency_updated), NULL, 0, false, 0, 0 } },
 	[AR_EV_TASK_ATTEMPT_STARTED] = { AR_EV_TASK_ATTEMPT_STARTED, "task.attempt.started", "task_orchestration",
 	  "An attempt begins.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_TASK | 1u << AR_SCOPE_RUN | 1u << AR_SCOPE_ATTEMPT, 0, NULL,
@@ -8565,7 +8617,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_RUN_STATUS] = { AR_EV_RUN_STATUS, "run.status", "run",
 	  "The status line for people changed.",
 	  false, AR_CLASS_STANDARD, 0, 0, NULL,
-	  { ar_ev_run_status_fields, 5, sizeof(struct ar_ev_run_status), NULL, 0, false, 0, 0 } },
+	  { ar_ev_run_status_fields, 6, sizeof(struct ar_ev_run_status), NULL, 0, false, 0, 0 } },
 	[AR_EV_MODEL_REQUESTED] = { AR_EV_MODEL_REQUESTED, "model.requested", "model",
 	  "A call to a model provider is about to go out.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_STEP | 1u << AR_SCOPE_MODEL_REQUEST, 0, NULL,
@@ -8621,11 +8673,11 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_ACTION_RESOLVED] = { AR_EV_ACTION_RESOLVED, "action.resolved", "action",
 	  "A pending decision is settled by an answer, a timeout or a cancellation.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_ACTION, 0, NULL,
-	  { ar_ev_action_resolved_fields, 7, sizeof(struct ar_ev_action_resolved), NULL, 0, false, 0, 0 } },
+	  { ar_ev_action_resolved_fields, 8, sizeof(struct ar_ev_action_resolved), NULL, 0, false, 0, 0 } },
 	[AR_EV_QUEUE_CHANGED] = { AR_EV_QUEUE_CHANGED, "queue.changed", "queue",
 	  "The waiting turns of a thread changed in order, state or policy.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD, 0, NULL,
-	  { ar_ev_queue_changed_fields, 6, sizeof(struct ar_ev_queue_changed), NULL, 0, false, 0, 0 } },
+	  { ar_ev_queue_changed_fields, 7, sizeof(struct ar_ev_queue_changed), NULL, 0, false, 0, 0 } },
 	[AR_EV_CONTEXT_RESOLVED] = { AR_EV_CONTEXT_RESOLVED, "context.resolved", "context",
 	  "The context of a model call was selected.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
@@ -8633,7 +8685,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_CONTEXT_COMPACTION_STARTED] = { AR_EV_CONTEXT_COMPACTION_STARTED, "context.compaction.started", "context",
 	  "History is about to be shortened.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
-	  { ar_ev_context_compaction_started_fields, 5, sizeof(struct ar_ev_context_compaction_started), NULL, 0, false, 0, 0 } },
+	  { ar_ev_context_compaction_started_fields, 6, sizeof(struct ar_ev_context_compaction_started), NULL, 0, false, 0, 0 } },
 	[AR_EV_CONTEXT_COMPACTION_COMPLETED] = { AR_EV_CONTEXT_COMPACTION_COMPLETED, "context.compaction.completed", "context",
 	  "History was compacted and work continues from there.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
@@ -8665,7 +8717,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_PERMISSION_EVALUATED] = { AR_EV_PERMISSION_EVALUATED, "permission.evaluated", "permission",
 	  "Rules, mode, hooks, policy or a classifier decided about an act.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 1u << AR_SCOPE_TOOL_CALL | 1u << AR_SCOPE_PROCESS | 1u << AR_SCOPE_ACTION, NULL,
-	  { ar_ev_permission_evaluated_fields, 13, sizeof(struct ar_ev_permission_evaluated), NULL, 0, false, 0, 0 } },
+	  { ar_ev_permission_evaluated_fields, 14, sizeof(struct ar_ev_permission_evaluated), NULL, 0, false, 0, 0 } },
 	[AR_EV_PERMISSION_REQUESTED] = { AR_EV_PERMISSION_REQUESTED, "permission.requested", "permission",
 	  "A person or the host has to decide about an act.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN | 1u << AR_SCOPE_ACTION, 1u << AR_SCOPE_TOOL_CALL | 1u << AR_SCOPE_PROCESS, NULL,
@@ -8793,7 +8845,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_SUBAGENT_STATUS] = { AR_EV_SUBAGENT_STATUS, "subagent.status", "subagent",
 	  "The state of a child agent changed.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_SUBAGENT, 0, NULL,
-	  { ar_ev_subagent_status_fields, 4, sizeof(struct ar_ev_subagent_status), NULL, 0, false, 0, 0 } },
+	  { ar_ev_subagent_status_fields, 5, sizeof(struct ar_ev_subagent_status), NULL, 0, false, 0, 0 } },
 	[AR_EV_SUBAGENT_INPUT] = { AR_EV_SUBAGENT_INPUT, "subagent.input", "subagent",
 	  "The parent sent input to a child agent.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_SUBAGENT | 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
@@ -8809,7 +8861,7 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_SUBAGENT_CLOSED] = { AR_EV_SUBAGENT_CLOSED, "subagent.closed", "subagent",
 	  "A child agent was closed and its resources were released.",
 	  false, AR_CLASS_STANDARD, 1u << AR_SCOPE_SUBAGENT, 0, NULL,
-	  { ar_ev_subagent_closed_fields, 3, sizeof(struct ar_ev_subagent_closed), NULL, 0, false, 0, 0 } },
+	  { ar_ev_subagent_closed_fields, 4, sizeof(struct ar_ev_subagent_closed), NULL, 0, false, 0, 0 } },
 	[AR_EV_SUBAGENT_OUTPUT] = { AR_EV_SUBAGENT_OUTPUT, "subagent.output", "subagent",
 	  "Output of a child agent is available. Extended view of subagent.status with lastMessageRef.",
 	  false, AR_CLASS_EXTENDED, 1u << AR_SCOPE_SUBAGENT | 1u << AR_SCOPE_THREAD | 1u << AR_SCOPE_TURN, 0, NULL,
@@ -8885,11 +8937,11 @@ const struct ar_event_desc ar_event_descs[AR_EV_COUNT] = {
 	[AR_EV_HISTORY_WINDOW_LOADED] = { AR_EV_HISTORY_WINDOW_LOADED, "history.window.loaded", "history",
 	  "A bounded slice of history was read back.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD, 0, NULL,
-	  { ar_ev_history_window_loaded_fields, 4, sizeof(struct ar_ev_history_window_loaded), NULL, 0, false, 0, 0 } },
+	  { ar_ev_history_window_loaded_fields, 5, sizeof(struct ar_ev_history_window_loaded), NULL, 0, false, 0, 0 } },
 	[AR_EV_HISTORY_RECONSTRUCTED] = { AR_EV_HISTORY_RECONSTRUCTED, "history.reconstructed", "history",
 	  "State was rebuilt after a restart or an import.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD, 0, NULL,
-	  { ar_ev_history_reconstructed_fields, 4, sizeof(struct ar_ev_history_reconstructed), NULL, 0, false, 0, 0 } },
+	  { ar_ev_history_reconstructed_fields, 5, sizeof(struct ar_ev_history_reconstructed), NULL, 0, false, 0, 0 } },
 	[AR_EV_HISTORY_ROLLBACK_STARTED] = { AR_EV_HISTORY_ROLLBACK_STARTED, "history.rollback.started", "history",
 	  "A rollback of a thread begins.",
 	  false, AR_CLASS_EXPANDED, 1u << AR_SCOPE_THREAD, 0, NULL,
@@ -9139,12 +9191,12 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_HISTORY_WINDOW_LOADED, AR_EV_HISTORY_RECONSTRUCTED, AR_EV_SNAPSHOT_REPAIRED, AR_EV_SNAPSHOT_UPDATED, AR_EV_QUEUE_CHANGED, AR_EV_THREAD_UPDATED, AR_EV_TURN_STARTED, AR_EV_RUN_STATUS }, 8, 200, NULL, "spec+contract" },
 	[AR_CMD_CREATE_TASK] = { AR_CMD_CREATE_TASK, "create_task",
 	  "Create a task with an objective.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_create_task_in_fields, 22, sizeof(struct ar_cmd_create_task_in), ar_cmd_create_task_in_oneofs, 1, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_create_task_in_fields, 23, sizeof(struct ar_cmd_create_task_in), ar_cmd_create_task_in_oneofs, 1, false, 0, 0 },
 	  { ar_cmd_create_task_out_fields, 3, sizeof(struct ar_cmd_create_task_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_create_task_in, idempotency_key) }, { "taskId", offsetof(struct ar_cmd_create_task_in, task_id) } }, "taskId",
-	  (const uint16_t[]){ AR_ERR_INVALID_SCOPE, AR_ERR_PARENT_NOT_FOUND, AR_ERR_PARENT_CANCELLING, AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED }, 5,
-	  (const uint16_t[]){ AR_EV_TASK_CREATED, AR_EV_TASK_ACCEPTED, AR_EV_TASK_DELEGATED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_TASK_FAILED }, 5, 200, NULL, "spec+contract" },
+	  (const uint16_t[]){ AR_ERR_INVALID_SCOPE, AR_ERR_PARENT_NOT_FOUND, AR_ERR_PARENT_CANCELLING, AR_ERR_ID_CONFLICT, AR_ERR_POLICY_DENIED, AR_ERR_CHANNEL_NOT_FOUND }, 6,
+	  (const uint16_t[]){ AR_EV_TASK_CREATED, AR_EV_TASK_ACCEPTED, AR_EV_TASK_DELEGATED, AR_EV_TASK_DEPENDENCY_UPDATED, AR_EV_TASK_FAILED, AR_EV_CHANNEL_RESUMED }, 6, 200, NULL, "spec+contract" },
 	[AR_CMD_UPDATE_TASK] = { AR_CMD_UPDATE_TASK, "update_task",
 	  "Change title, objective, priority, people, acceptance, constraints or profile of a task.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_update_task_in_fields, 4, sizeof(struct ar_cmd_update_task_in), NULL, 0, false, 0, 0 },
@@ -9251,7 +9303,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_TASK_DEPENDENCY_UPDATED }, 1, 200, NULL, "spec+contract" },
 	[AR_CMD_RESPOND_ACTION] = { AR_CMD_RESPOND_ACTION, "respond_action",
 	  "Answer a pending decision.",
-	  true, true, true, 1u << 2, "decide", { ar_cmd_respond_action_in_fields, 7, sizeof(struct ar_cmd_respond_action_in), NULL, 0, false, 0, 0 },
+	  true, true, true, 1u << 2, "decide", { ar_cmd_respond_action_in_fields, 8, sizeof(struct ar_cmd_respond_action_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_respond_action_out_fields, 6, sizeof(struct ar_cmd_respond_action_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_ACTION, 1, { offsetof(struct ar_cmd_respond_action_in, action_id) }, AR_ERR_ACTION_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_respond_action_in, idempotency_key) }, { NULL, 0 } }, NULL,
@@ -9275,11 +9327,11 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_QUEUE_CHANGED }, 1, 200, NULL, "spec+contract" },
 	[AR_CMD_GET_SESSION] = { AR_CMD_GET_SESSION, "get_session",
 	  "Read a session: its shell, threads, tasks and a window of its history.",
-	  false, true, false, 1u << 0, "read", { ar_cmd_get_session_in_fields, 4, sizeof(struct ar_cmd_get_session_in), NULL, 0, false, 0, 0 },
+	  false, true, false, 1u << 0, "read", { ar_cmd_get_session_in_fields, 5, sizeof(struct ar_cmd_get_session_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_get_session_out_fields, 17, sizeof(struct ar_cmd_get_session_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_NONE, 0, { 0 }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_CURSOR, AR_ERR_HISTORY_UNAVAILABLE }, 3,
+	  (const uint16_t[]){ AR_ERR_SESSION_NOT_FOUND, AR_ERR_INVALID_CURSOR, AR_ERR_HISTORY_UNAVAILABLE, AR_ERR_CHANNEL_NOT_FOUND }, 4,
 	  (const uint16_t[]){ AR_EV_HISTORY_WINDOW_LOADED }, 1, 200, "/v1/sessions/{sessionId}", "spec+contract" },
 	[AR_CMD_GET_THREAD_READ] = { AR_CMD_GET_THREAD_READ, "get_thread_read",
 	  "Read one thread: a session snapshot limited to it.",
@@ -9515,12 +9567,12 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_CHANNEL_CONNECTED }, 1, 200, "/v1/sessions/{sessionId}/events /v1/events", "proposed (stream without a verb)" },
 	[AR_CMD_STEER_TURN] = { AR_CMD_STEER_TURN, "steer_turn",
 	  "Add input to the turn that is running.",
-	  true, true, true, 1u << 1, "submit", { ar_cmd_steer_turn_in_fields, 5, sizeof(struct ar_cmd_steer_turn_in), NULL, 0, false, 0, 0 },
+	  true, true, true, 1u << 1, "submit", { ar_cmd_steer_turn_in_fields, 6, sizeof(struct ar_cmd_steer_turn_in), NULL, 0, false, 0, 0 },
 	  { ar_cmd_steer_turn_out_fields, 2, sizeof(struct ar_cmd_steer_turn_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_SESSION, 1, { offsetof(struct ar_cmd_steer_turn_in, session_id) }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_steer_turn_in, idempotency_key) }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_TURN_NOT_ACTIVE, AR_ERR_TURN_MISMATCH }, 2,
-	  (const uint16_t[]){ AR_EV_RUN_STATUS, AR_EV_OUTPUT_REDACTED }, 2, 200, NULL, "proposed (steering is claimed, no verb)" },
+	  (const uint16_t[]){ AR_ERR_TURN_NOT_ACTIVE, AR_ERR_TURN_MISMATCH, AR_ERR_CHANNEL_NOT_FOUND }, 3,
+	  (const uint16_t[]){ AR_EV_RUN_STATUS, AR_EV_TASK_PROGRESS, AR_EV_CHANNEL_RESUMED, AR_EV_OUTPUT_REDACTED }, 4, 200, NULL, "proposed (steering is claimed, no verb)" },
 	[AR_CMD_COMPACT_THREAD] = { AR_CMD_COMPACT_THREAD, "compact_thread",
 	  "Shorten the history that a thread carries.",
 	  true, true, true, 1u << 1, "submit", { ar_cmd_compact_thread_in_fields, 4, sizeof(struct ar_cmd_compact_thread_in), NULL, 0, false, 0, 0 },
@@ -9602,12 +9654,12 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_ERR_REF_NOT_FOUND, AR_ERR_EXPIRED, AR_ERR_REDACTED }, 3,
 	  NULL, 0, 200, "/v1/outputs/{outputRef}", "proposed (refs without a reader)" },
 	[AR_CMD_SET_POLICY] = { AR_CMD_SET_POLICY, "set_policy",
-	  "Change the policy of a host, workspace or session.",
+	  "Change the policy of a workspace or session; that of the host is in its settings.",
 	  true, true, true, 1u << 4, "admin", { ar_cmd_set_policy_in_fields, 6, sizeof(struct ar_cmd_set_policy_in), ar_cmd_set_policy_in_oneofs, 1, false, 0, 0 },
 	  { ar_cmd_set_policy_out_fields, 1, sizeof(struct ar_cmd_set_policy_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_OWN, 0, { 0 }, AR_ERR_NONE,
 	    { "idempotencyKey", offsetof(struct ar_cmd_set_policy_in, idempotency_key) }, { NULL, 0 } }, NULL,
-	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_POLICY }, 2,
+	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_INVALID_POLICY, AR_ERR_WORKSPACE_NOT_FOUND, AR_ERR_WORKSPACE_ARCHIVED }, 4,
 	  (const uint16_t[]){ AR_EV_POLICY_CHANGED, AR_EV_LIMIT_CHANGED, AR_EV_ACTION_RESOLVED, AR_EV_PERMISSION_RESOLVED, AR_EV_CHANNEL_PERMISSION_RETURNED, AR_EV_TASK_RESUMED }, 6, 200, NULL, "proposed (policy.changed without a verb)" },
 	[AR_CMD_FINISH_BENCHMARK_TRIAL] = { AR_CMD_FINISH_BENCHMARK_TRIAL, "finish_benchmark_trial",
 	  "End a trial that its run did not end.",
@@ -9987,7 +10039,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	  (const uint16_t[]){ AR_EV_SESSION_UPDATED, AR_EV_OUTPUT_REDACTED }, 2, 200, NULL, "extension (session.updated without a verb)" },
 	[AR_CMD_RECORD_EVIDENCE] = { AR_CMD_RECORD_EVIDENCE, "record_evidence",
 	  "Record what an evidence system says of a scope: how checks ended, a review, a trace, a note. The runtime quotes it with its source and judges nothing.",
-	  true, true, true, 1u << 2, "decide", { ar_cmd_record_evidence_in_fields, 13, sizeof(struct ar_cmd_record_evidence_in), ar_cmd_record_evidence_in_oneofs, 2, false, 0, 0 },
+	  true, true, true, 1u << 2, "decide", { ar_cmd_record_evidence_in_fields, 14, sizeof(struct ar_cmd_record_evidence_in), ar_cmd_record_evidence_in_oneofs, 2, false, 0, 0 },
 	  { ar_cmd_record_evidence_out_fields, 2, sizeof(struct ar_cmd_record_evidence_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_ANY, 5, { offsetof(struct ar_cmd_record_evidence_in, session_id), offsetof(struct ar_cmd_record_evidence_in, thread_id), offsetof(struct ar_cmd_record_evidence_in, turn_id), offsetof(struct ar_cmd_record_evidence_in, task_id), offsetof(struct ar_cmd_record_evidence_in, job_id) }, AR_ERR_SCOPE_NOT_FOUND,
 	    { "idempotencyKey", offsetof(struct ar_cmd_record_evidence_in, idempotency_key) }, { NULL, 0 } }, NULL,
@@ -10052,7 +10104,7 @@ const struct ar_command_desc ar_command_descs[AR_CMD_COUNT] = {
 	[AR_CMD_REPORT_PEER_TASK] = { AR_CMD_REPORT_PEER_TASK, "report_peer_task",
 	  "Tell a session what a peer said about a task. For the runtime alone.",
 	  true, true, false, 1u << 1, "submit", { ar_cmd_report_peer_task_in_fields, 16, sizeof(struct ar_cmd_report_peer_task_in), NULL, 0, false, 0, 0 },
-	  { ar_cmd_report_peer_task_out_fields, 5, sizeof(struct ar_cmd_report_peer_task_out), NULL, 0, false, 0, 0 },
+	  { ar_cmd_report_peer_task_out_fields, 6, sizeof(struct ar_cmd_report_peer_task_out), NULL, 0, false, 0, 0 },
 	  { AR_TARGET_ANY, 1, { offsetof(struct ar_cmd_report_peer_task_in, tool_call_id) }, AR_ERR_NONE,
 	    { NULL, 0 }, { NULL, 0 } }, NULL,
 	  (const uint16_t[]){ AR_ERR_NOT_AUTHORIZED, AR_ERR_NOT_FOUND, AR_ERR_CONFLICT }, 3,
@@ -10095,6 +10147,7 @@ const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT] = {
 	[AR_ROUTE_AUDIT] = { "/v1/audit", false, AR_ACCESS_NODE },
 	[AR_ROUTE_WORKER] = { "/v1/worker", true, AR_ACCESS_ANY },
 	[AR_ROUTE_TRIGGER] = { "/v1/triggers/{name}", false, AR_ACCESS_PUBLIC },
+	[AR_ROUTE_PEER_PUSH] = { "/v1/peers/{operation}/push", false, AR_ACCESS_PUBLIC },
 	[AR_ROUTE_AGENT_CARD] = { "/.well-known/agent-card.json", true, AR_ACCESS_PUBLIC },
 	[AR_ROUTE_AGENT_CARD_OF] = { "/a2a/{agent}/.well-known/agent-card.json", true, AR_ACCESS_PUBLIC },
 	[AR_ROUTE_A2A] = { "/a2a/{agent}/rpc", false, AR_ACCESS_ANY },
@@ -10429,6 +10482,91 @@ const char *const ar_scope_names[AR_SCOPE_COUNT] = {
 	[AR_SCOPE_QUEUE] = "queueId",
 	[AR_SCOPE_TRACE] = "traceId",
 	[AR_SCOPE_SPAN] = "spanId",
+};
+
+static const struct ar_join_desc ar_thread_joins[] = {
+	{ AR_EV_THREAD_STARTED, { NULL }, NULL, NULL, false },
+};
+static const struct ar_join_desc ar_turn_joins[] = {
+	{ AR_EV_TURN_SUBMITTED, { NULL }, NULL, NULL, false },
+	{ AR_EV_TASK_ATTEMPT_STARTED, { NULL }, NULL, NULL, true },
+	{ AR_EV_EVIDENCE_CHANGED, { NULL }, NULL, NULL, true },
+};
+static const struct ar_join_desc ar_task_joins[] = {
+	{ AR_EV_TASK_CREATED, { NULL }, NULL, NULL, false },
+	{ AR_EV_TURN_SUBMITTED, { NULL }, NULL, NULL, true },
+	{ AR_EV_EVIDENCE_CHANGED, { NULL }, NULL, NULL, true },
+};
+static const struct ar_join_desc ar_run_joins[] = {
+	{ AR_EV_TASK_ATTEMPT_STARTED, { NULL }, NULL, NULL, false },
+	{ AR_EV_TASK_RETRYING, { NULL }, NULL, NULL, true },
+};
+static const struct ar_join_desc ar_attempt_joins[] = {
+	{ AR_EV_TASK_ATTEMPT_STARTED, { NULL }, NULL, NULL, false },
+	{ AR_EV_TASK_RETRYING, { NULL }, NULL, NULL, true },
+};
+static const struct ar_join_desc ar_step_joins[] = {
+	{ AR_EV_MODEL_REQUESTED, { NULL }, NULL, NULL, false },
+	{ AR_EV_TOOL_CATALOG_RESOLVED, { NULL }, NULL, NULL, false },
+	{ AR_EV_RUN_STATUS, { NULL }, NULL, NULL, false },
+};
+static const struct ar_join_desc ar_tool_call_joins[] = {
+	{ AR_EV_MODEL_COMPLETED, { "toolCalls", "toolCallId" }, NULL, NULL, false },
+	{ AR_EV_RUN_STATUS, { "metadata", "toolCalls", "toolCallId" }, NULL, NULL, false },
+	{ AR_EV_TOOL_STARTED, { NULL }, NULL, "retryOf", false },
+	{ AR_EV_TOOL_CATALOG_RESOLVED, { NULL }, NULL, NULL, false },
+	{ AR_EV_PERMISSION_EVALUATED, { NULL }, "act_", NULL, true },
+	{ AR_EV_EVIDENCE_CHANGED, { NULL }, NULL, NULL, true },
+};
+static const struct ar_join_desc ar_action_joins[] = {
+	{ AR_EV_ACTION_REQUIRED, { NULL }, NULL, NULL, false },
+	{ AR_EV_PERMISSION_EVALUATED, { NULL }, NULL, NULL, true },
+};
+static const struct ar_join_desc ar_subagent_joins[] = {
+	{ AR_EV_SUBAGENT_SPAWNED, { NULL }, NULL, NULL, false },
+};
+static const struct ar_join_desc ar_process_joins[] = {
+	{ AR_EV_PROCESS_STARTED, { NULL }, NULL, NULL, false },
+	{ AR_EV_SANDBOX_APPLIED, { NULL }, NULL, NULL, true },
+};
+static const struct ar_join_desc ar_channel_joins[] = {
+	{ AR_EV_CHANNEL_CONNECTED, { NULL }, NULL, NULL, false },
+	{ AR_EV_TASK_PROGRESS, { "remoteTask", "channelId" }, NULL, NULL, false },
+};
+static const struct ar_join_desc ar_job_joins[] = {
+	{ AR_EV_JOB_CREATED, { NULL }, NULL, NULL, false },
+	{ AR_EV_EVIDENCE_CHANGED, { NULL }, NULL, NULL, true },
+};
+static const struct ar_join_desc ar_job_item_joins[] = {
+	{ AR_EV_JOB_ITEM_STARTED, { NULL }, NULL, NULL, false },
+};
+static const struct ar_join_desc ar_model_request_joins[] = {
+	{ AR_EV_MODEL_REQUESTED, { NULL }, NULL, NULL, false },
+};
+const struct ar_scope_desc ar_scope_descs[AR_SCOPE_COUNT] = {
+	[AR_SCOPE_THREAD] = { AR_SCOPE_THREAD, ar_thread_joins, 1, false },
+	[AR_SCOPE_TURN] = { AR_SCOPE_TURN, ar_turn_joins, 3, false },
+	[AR_SCOPE_TASK] = { AR_SCOPE_TASK, ar_task_joins, 3, false },
+	[AR_SCOPE_RUN] = { AR_SCOPE_RUN, ar_run_joins, 2, false },
+	[AR_SCOPE_ATTEMPT] = { AR_SCOPE_ATTEMPT, ar_attempt_joins, 2, false },
+	[AR_SCOPE_PARENT_TASK] = { AR_SCOPE_TASK, NULL, 0, false },
+	[AR_SCOPE_ROOT_TASK] = { AR_SCOPE_TASK, NULL, 0, false },
+	[AR_SCOPE_STEP] = { AR_SCOPE_STEP, ar_step_joins, 3, true },
+	[AR_SCOPE_TOOL_CALL] = { AR_SCOPE_TOOL_CALL, ar_tool_call_joins, 6, true },
+	[AR_SCOPE_ACTION] = { AR_SCOPE_ACTION, ar_action_joins, 2, true },
+	[AR_SCOPE_SUBAGENT] = { AR_SCOPE_SUBAGENT, ar_subagent_joins, 1, false },
+	[AR_SCOPE_ARTIFACT] = { AR_SCOPE_ARTIFACT, NULL, 0, false },
+	[AR_SCOPE_EVIDENCE] = { AR_SCOPE_EVIDENCE, NULL, 0, false },
+	[AR_SCOPE_REQUEST] = { AR_SCOPE_REQUEST, NULL, 0, false },
+	[AR_SCOPE_PROCESS] = { AR_SCOPE_PROCESS, ar_process_joins, 2, true },
+	[AR_SCOPE_CHANNEL] = { AR_SCOPE_CHANNEL, ar_channel_joins, 2, false },
+	[AR_SCOPE_JOB] = { AR_SCOPE_JOB, ar_job_joins, 2, false },
+	[AR_SCOPE_JOB_ITEM] = { AR_SCOPE_JOB_ITEM, ar_job_item_joins, 1, false },
+	[AR_SCOPE_OUTPUT] = { AR_SCOPE_OUTPUT, NULL, 0, false },
+	[AR_SCOPE_MODEL_REQUEST] = { AR_SCOPE_MODEL_REQUEST, ar_model_request_joins, 1, true },
+	[AR_SCOPE_QUEUE] = { AR_SCOPE_QUEUE, NULL, 0, false },
+	[AR_SCOPE_TRACE] = { AR_SCOPE_TRACE, NULL, 0, false },
+	[AR_SCOPE_SPAN] = { AR_SCOPE_SPAN, NULL, 0, false },
 };
 
 const uint16_t ar_event_order[AR_EV_COUNT - 1] = {

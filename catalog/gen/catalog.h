@@ -466,9 +466,10 @@ enum ar_route_name {
 	AR_ROUTE_AUDIT = 9,
 	AR_ROUTE_WORKER = 10,
 	AR_ROUTE_TRIGGER = 11,
-	AR_ROUTE_AGENT_CARD = 12,
-	AR_ROUTE_AGENT_CARD_OF = 13,
-	AR_ROUTE_A2A = 14,
+	AR_ROUTE_PEER_PUSH = 12,
+	AR_ROUTE_AGENT_CARD = 13,
+	AR_ROUTE_AGENT_CARD_OF = 14,
+	AR_ROUTE_A2A = 15,
 	AR_ROUTE_COUNT,
 };
 
@@ -1903,6 +1904,7 @@ enum ar_report_peer_task_event {
 	AR_REPORT_PEER_TASK_EVENT_UPDATE = 2,
 	AR_REPORT_PEER_TASK_EVENT_UNREACHABLE = 3,
 	AR_REPORT_PEER_TASK_EVENT_MISSING = 4,
+	AR_REPORT_PEER_TASK_EVENT_UNCLEAR = 5,
 };
 
 enum ar_field_kind {
@@ -2038,6 +2040,22 @@ struct ar_error_desc {
 	int rpc;
 	bool retryable;
 	const char *doc;
+};
+
+/* Facts that introduce ids of a scope. */
+struct ar_join_desc {
+	uint16_t event;     /* enum ar_event_type */
+	const char *at[4];  /* members of the payload that lead to the ids, then NULL; none: the id that it carries */
+	const char *begins; /* only ids that begin so; NULL: all */
+	const char *when;   /* only if the payload has this member; NULL: always */
+	bool is_ahead;      /* for facts of the same time alone */
+};
+
+struct ar_scope_desc {
+	int of; /* enum ar_scope: whose ids these are; its own or another one */
+	const struct ar_join_desc *joins;
+	size_t join_count;   /* of the scope `of`: 0 says that its ids come from outside, or are of one fact alone */
+	bool is_within_turn; /* what introduces an id has the turnId of all that carry it */
 };
 
 struct ar_transition {
@@ -2591,6 +2609,7 @@ struct ar_shape_action_policy { /* action_policy */
 	struct ar_str mode; /* string? */
 	struct ar_texts rule_refs; /* array? */
 	struct ar_str rule; /* string? */
+	struct ar_str rule_source; /* string? */
 	struct ar_str reason; /* string? */
 	struct ar_str covers; /* string? */
 	struct ar_str sandbox_profile; /* string? */
@@ -2658,6 +2677,7 @@ struct ar_shape_evidence_scope { /* evidence_scope */
 	struct ar_str turn_id; /* string? */
 	struct ar_str task_id; /* string? */
 	struct ar_str job_id; /* string? */
+	struct ar_str tool_call_id; /* string? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -3139,6 +3159,8 @@ struct ar_shape_workspace_record { /* workspace_record */
 	struct ar_str pool; /* string? */
 	struct ar_shape_workspace_variable_list environment; /* array? */
 	struct ar_texts allowed_profiles; /* array? */
+	const struct ar_shape_session_policy *policy; /* object? */
+	const struct ar_shape_policy_author *policy_author; /* object? */
 	struct ar_str extra_; /* other members: "k":v,... */
 };
 
@@ -4414,6 +4436,7 @@ struct ar_ev_session_created { /* session.created */
 struct ar_ev_session_updated { /* session.updated */
 	const struct ar_shape_session_changes *changed; /* object */
 	ar_usec updated_at; /* time */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_thread_started { /* thread.started */
@@ -4422,6 +4445,7 @@ struct ar_ev_thread_started { /* thread.started */
 	struct ar_str parent_turn_id; /* string? */
 	struct ar_str subagent_id; /* string? */
 	int status; /* enum */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_thread_updated { /* thread.updated */
@@ -4544,6 +4568,7 @@ struct ar_ev_task_updated { /* task.updated */
 	const struct ar_shape_task_change *previous; /* object? */
 	ar_usec updated_at; /* time */
 	struct ar_texts submitted_by; /* array? */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_task_progress { /* task.progress */
@@ -4583,6 +4608,7 @@ struct ar_ev_task_resumed { /* task.resumed */
 	struct ar_str reason; /* string */
 	struct ar_str from_status; /* string */
 	struct ar_str checkpoint_ref; /* ref? */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_task_retrying { /* task.retrying */
@@ -4591,6 +4617,7 @@ struct ar_ev_task_retrying { /* task.retrying */
 	struct ar_str new_run_id; /* string */
 	int64_t attempt_count; /* int */
 	const struct ar_shape_retry_policy *retry_policy; /* object? */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_task_cancel_requested { /* task.cancel_requested */
@@ -4638,6 +4665,7 @@ struct ar_ev_task_completed { /* task.completed */
 struct ar_ev_task_archived { /* task.archived */
 	struct ar_str previous_status; /* string */
 	struct ar_str reason; /* string? */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_task_delegated { /* task.delegated */
@@ -4650,6 +4678,7 @@ struct ar_ev_task_delegated { /* task.delegated */
 struct ar_ev_task_dependency_updated { /* task.dependency.updated */
 	int change; /* enum */
 	const struct ar_shape_relationship *relationship; /* object? */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_task_attempt_started { /* task.attempt.started */
@@ -4685,6 +4714,7 @@ struct ar_ev_run_status { /* run.status */
 	struct ar_str detail; /* string */
 	struct ar_texts checkpoints; /* array */
 	const struct ar_shape_run_metadata *metadata; /* object */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_model_requested { /* model.requested */
@@ -4854,6 +4884,7 @@ struct ar_ev_action_resolved { /* action.resolved */
 	struct ar_str response_ref; /* ref? */
 	struct ar_str channel_id; /* string? */
 	const struct ar_shape_actor *actor; /* object? */
+	struct ar_str comment; /* string? */
 	struct ar_shape_approval_list approvals; /* array? */
 };
 
@@ -4864,6 +4895,7 @@ struct ar_ev_queue_changed { /* queue.changed */
 	struct ar_str source; /* string */
 	const struct ar_shape_queue_policy *policy; /* object */
 	struct ar_str resume_state; /* string */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_context_resolved { /* context.resolved */
@@ -4885,6 +4917,7 @@ struct ar_ev_context_compaction_started { /* context.compaction.started */
 	int64_t tokens_before; /* int */
 	struct ar_opt_int covered_messages; /* int? */
 	struct ar_str boundary_ref; /* ref? */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_context_compaction_completed { /* context.compaction.completed */
@@ -4979,6 +5012,7 @@ struct ar_ev_permission_evaluated { /* permission.evaluated */
 	struct ar_str impact_scope; /* string? */
 	struct ar_str rollback_advice; /* string? */
 	struct ar_str sandbox_profile; /* string? */
+	struct ar_str command_digest; /* string? */
 };
 
 struct ar_ev_permission_requested { /* permission.requested */
@@ -5303,6 +5337,7 @@ struct ar_ev_subagent_status { /* subagent.status */
 	struct ar_str reason; /* string */
 	struct ar_str last_message_ref; /* ref or null */
 	struct ar_str status_detail; /* string? */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_subagent_input { /* subagent.input */
@@ -5327,6 +5362,7 @@ struct ar_ev_subagent_closed { /* subagent.closed */
 	int closed_by; /* enum */
 	struct ar_str reason; /* string */
 	struct ar_texts resources_released; /* array? */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_subagent_output { /* subagent.output */
@@ -5484,6 +5520,7 @@ struct ar_ev_history_window_loaded { /* history.window.loaded */
 	struct ar_str end_cursor; /* string */
 	int64_t count; /* int */
 	bool truncated; /* bool */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_history_reconstructed { /* history.reconstructed */
@@ -5491,6 +5528,7 @@ struct ar_ev_history_reconstructed { /* history.reconstructed */
 	bool degraded; /* bool */
 	struct ar_texts missing; /* array */
 	struct ar_opt_int as_of_sequence; /* int? */
+	struct ar_str actor; /* string? */
 };
 
 struct ar_ev_history_rollback_started { /* history.rollback.started */
@@ -5921,6 +5959,7 @@ struct ar_cmd_create_task_in { /* create_task, input */
 	const struct ar_shape_party *owner; /* object? */
 	const struct ar_shape_party *assignee; /* object? */
 	const struct ar_shape_party *requested_by; /* object? */
+	struct ar_str channel_id; /* string? */
 	struct ar_str metadata; /* object? */
 	struct ar_opt_bool draft; /* bool? */
 	struct ar_str command; /* string? */
@@ -6144,6 +6183,7 @@ struct ar_cmd_respond_action_in { /* respond_action, input */
 	struct ar_str payload; /* object? */
 	struct ar_str channel_id; /* string? */
 	const struct ar_shape_actor *actor; /* object? */
+	struct ar_str comment; /* string? */
 	struct ar_str prompt_digest; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
@@ -6190,6 +6230,7 @@ struct ar_cmd_get_session_in { /* get_session, input */
 	struct ar_opt_int limit; /* int? */
 	struct ar_str cursor; /* string? */
 	struct ar_texts include; /* array? */
+	struct ar_str channel_id; /* string? */
 };
 
 struct ar_cmd_get_session_out { /* get_session, result */
@@ -6738,6 +6779,7 @@ struct ar_cmd_steer_turn_in { /* steer_turn, input */
 	struct ar_str thread_id; /* string */
 	struct ar_str turn_id; /* string */
 	struct ar_str input; /* array */
+	struct ar_str channel_id; /* string? */
 	struct ar_str idempotency_key; /* string? */
 };
 
@@ -7480,6 +7522,7 @@ struct ar_cmd_record_evidence_in { /* record_evidence, input */
 	struct ar_str turn_id; /* string? */
 	struct ar_str task_id; /* string? */
 	struct ar_str job_id; /* string? */
+	struct ar_str tool_call_id; /* string? */
 	int kind; /* enum */
 	struct ar_str source; /* string */
 	struct ar_str external_ref; /* string? */
@@ -7622,6 +7665,7 @@ struct ar_cmd_report_peer_task_out { /* report_peer_task, result */
 	struct ar_str remote_task_id; /* string? */
 	struct ar_str remote_context_id; /* string? */
 	struct ar_str native_status; /* string? */
+	int delivery_mechanism; /* enum? */
 	struct ar_opt_bool is_answered; /* bool? */
 };
 
@@ -7992,6 +8036,7 @@ extern const struct ar_route_desc ar_route_descs[AR_ROUTE_COUNT];
 extern const struct ar_error_desc ar_error_descs[AR_ERR_COUNT];
 extern const struct ar_machine_desc ar_machine_descs[AR_MACHINE_COUNT];
 extern const char *const ar_scope_names[AR_SCOPE_COUNT];
+extern const struct ar_scope_desc ar_scope_descs[AR_SCOPE_COUNT];
 extern const uint16_t ar_event_order[AR_EV_COUNT - 1]; /* event types sorted by name */
 
 /* A zstd dictionary for what is stored: its tables, then typical index rows and encoded events, one per line, most frequent last. What was

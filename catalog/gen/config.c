@@ -29,7 +29,7 @@ static const char *const ar_values_a2a_agents_mode[] = { "default", "untrusted",
 static const char *const ar_values_permission_rules_effect[] = { "allow", "ask", "deny", NULL };
 static const char *const ar_values_certificates_scopes[] = { "read", "submit", "decide", "worker", "admin", NULL };
 static const char *const ar_values_triggers_mode[] = { "default", "untrusted", "on_request", "on_failure", "never", "plan", "auto", NULL };
-static const char *const ar_values_peers_mechanism[] = { "stream", "poll", NULL };
+static const char *const ar_values_peers_mechanism[] = { "stream", "poll", "push", NULL };
 
 const struct ar_config_key ar_config_keys[] = {
 	{ "data_dir", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", "AGENTD_DATA_DIR", false, false, false, 0, 0, NULL, false, false,
@@ -430,7 +430,7 @@ const struct ar_config_key ar_config_keys[] = {
 	  "Where callers of A2A may have push notifications sent: origins such as https://hooks.example.com, separated by blanks or commas, and * for every https address outside of private networks; empty offers none." },
 	{ "a2a.push_key", AR_CONFIG_STRING, AR_CONFIG_UNIT_NONE, "", NULL, true, false, false, 0, 0, NULL, false, false,
 	  offsetof(struct ar_config, a2a.push_key),
-	  "Key that encrypts the URLs, tokens and credentials of push configurations in the store; whsec_ and base64, or a text of at least 16 bytes. Needed with a2a.push_to; under another key the configurations that are stored are lost." },
+	  "Key that encrypts the URLs, tokens and credentials of push configurations in the store, and makes the tokens that peers show who push to us; whsec_ and base64, or a text of at least 16 bytes. Needed with a2a.push_to, and with mechanism: push of a peer; under another key the configurations that are stored are lost, and the tokens of open work are not right any more." },
 	{ "a2a.push_timeout_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "10000", NULL, false, false, false, 1, 120000, NULL, false, false,
 	  offsetof(struct ar_config, a2a.push_timeout_ms),
 	  "Longest time for one attempt to send a notification." },
@@ -909,6 +909,9 @@ static const struct ar_config_key a2a_agents_keys[] = {
 	{ "mode", AR_CONFIG_ENUM, AR_CONFIG_UNIT_NONE, "default", NULL, false, false, false, 0, 0, ar_values_a2a_agents_mode, false, false,
 	  offsetof(struct ar_config_a2a_agents, mode),
 	  "Permission mode of its turns." },
+	{ "old_clients", AR_CONFIG_BOOL, AR_CONFIG_UNIT_NONE, "true", NULL, false, false, false, 0, 0, NULL, false, false,
+	  offsetof(struct ar_config_a2a_agents, old_clients),
+	  "Serves clients of A2A 0.3, too; without them its card has members of 1.0 alone." },
 };
 
 static const struct ar_config_key permission_rules_keys[] = {
@@ -1055,7 +1058,7 @@ static const struct ar_config_key peers_keys[] = {
 	  "File with a JWK or JWKS: one of these keys must have signed the card; empty checks no signature." },
 	{ "mechanism", AR_CONFIG_ENUM, AR_CONFIG_UNIT_NONE, "stream", NULL, false, false, false, 0, 0, ar_values_peers_mechanism, false, false,
 	  offsetof(struct ar_config_peers, mechanism),
-	  "How changes of its tasks are learned of. With stream, poll is used where it has no streams." },
+	  "How changes of its tasks are learned of. Where it cannot push, stream is used, and poll where it has no streams. push needs a2a.url and a2a.push_key." },
 	{ "poll_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "5000", NULL, false, false, false, 10, 3600000, NULL, false, false,
 	  offsetof(struct ar_config_peers, poll_ms),
 	  "Pause between two questions about a task." },
@@ -1064,7 +1067,7 @@ static const struct ar_config_key peers_keys[] = {
 	  "Longest time for one request." },
 	{ "idle_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "120000", NULL, false, false, false, 100, 3600000, NULL, false, false,
 	  offsetof(struct ar_config_peers, idle_ms),
-	  "Longest silence of a stream; then it is opened again." },
+	  "Longest silence of a stream, which is then opened again; with push, of the peer, which is then asked." },
 	{ "lost_ms", AR_CONFIG_INT, AR_CONFIG_UNIT_MS, "600000", NULL, false, false, false, 100, 2592000000, NULL, false, false,
 	  offsetof(struct ar_config_peers, lost_ms),
 	  "How long it may be away before work that is with it counts as lost." },
@@ -1107,7 +1110,7 @@ const struct ar_config_list ar_config_lists[] = {
 	{ "agents", agents_keys, 3, sizeof(struct ar_config_agents),
 	  offsetof(struct ar_config, agents), offsetof(struct ar_config, agents_count),
 	  "Directories with agent definitions, files NAME.md; read at start." },
-	{ "a2a_agents", a2a_agents_keys, 9, sizeof(struct ar_config_a2a_agents),
+	{ "a2a_agents", a2a_agents_keys, 10, sizeof(struct ar_config_a2a_agents),
 	  offsetof(struct ar_config, a2a_agents), offsetof(struct ar_config, a2a_agents_count),
 	  "Agents that other systems may use by A2A, under /a2a/NAME; needs a2a.url. See docs/a2a-cards.md." },
 	{ "permission_rules", permission_rules_keys, 9, sizeof(struct ar_config_permission_rules),

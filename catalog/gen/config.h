@@ -170,6 +170,7 @@ enum ar_config_triggers_mode {
 enum ar_config_peers_mechanism {
 	AR_CONFIG_PEERS_MECHANISM_STREAM,
 	AR_CONFIG_PEERS_MECHANISM_POLL,
+	AR_CONFIG_PEERS_MECHANISM_PUSH,
 };
 
 #define AR_CONFIG_UNSET (-1)
@@ -604,6 +605,7 @@ struct ar_config_a2a_agents {
 	const char *workspace;
 	const char *model;
 	int mode;
+	bool old_clients;
 };
 
 /* One entry of permission_rules. */

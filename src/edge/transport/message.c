@@ -41,6 +41,7 @@ static const struct {
 	HEADER("x-hub-signature-256", hub_signature),
 	HEADER("x-github-delivery", hub_delivery),
 	HEADER("x-gitlab-token", gitlab_token),
+	HEADER("x-a2a-notification-token", a2a_token),
 	HEADER("a2a-version", a2a_version),
 	HEADER("a2a-extensions", a2a_extensions),
 	HEADER("x-a2a-extensions", x_a2a_extensions),

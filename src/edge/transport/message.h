@@ -40,6 +40,7 @@ struct ar_http_head {
 	struct ar_str webhook_id, webhook_timestamp, webhook_signature; /* of Standard Webhooks */
 	struct ar_str hub_signature, hub_delivery; /* X-Hub-Signature-256, X-GitHub-Delivery */
 	struct ar_str gitlab_token; /* X-Gitlab-Token */
+	struct ar_str a2a_token; /* X-A2A-Notification-Token */
 	struct ar_str a2a_version, a2a_extensions, x_a2a_extensions; /* the last of A2A 0.3 */
 	bool is_upgrade; /* the connection may become another protocol's */
 };

@@ -110,6 +110,7 @@ static const struct {
 	[AR_ROUTE_AGENT_CARD] = { ar_a2a_card_answer, "this server publishes no agents" },
 	[AR_ROUTE_AGENT_CARD_OF] = { ar_a2a_card_answer, "this server publishes no agents" },
 	[AR_ROUTE_A2A] = { ar_a2a_start, "this server publishes no agents" },
+	[AR_ROUTE_PEER_PUSH] = { ar_peer_push_start, "this server takes no notifications of peers" },
 	[AR_ROUTE_TRIGGER] = { ar_trigger_start, "this server has no triggers" },
 };
 
@@ -134,6 +135,8 @@ static bool is_served(const struct ar_http_request *req)
 		return is_peer;
 	case AR_ROUTE_TRIGGER:
 		return !is_peer && ops->trigger;
+	case AR_ROUTE_PEER_PUSH:
+		return ops->peer_push;
 	case AR_ROUTE_AGENT_CARD:
 	case AR_ROUTE_AGENT_CARD_OF:
 	case AR_ROUTE_A2A:

@@ -51,6 +51,14 @@ struct ar_http_triggered {
 	struct ar_str input;
 };
 
+/* What a remote agent posts about work that is with it, as it came. Text is borrowed until the call
+ * returns. */
+struct ar_http_peer_push {
+	struct ar_str operation, body;
+	struct ar_str token, bearer; /* what was shown; absent: nothing */
+	bool is_from_node; /* another node of the cluster has judged who sent it */
+};
+
 /* What the host knows and answers about the server as a whole; each may be NULL. */
 struct ar_http_ops {
 	void (*nodes)(void *arg, struct ar_buf *out); /* writes the JSON of GET /v1/nodes */
@@ -69,6 +77,8 @@ struct ar_http_ops {
 	/* POST /v1/triggers/NAME: AR_E_REFUSED with a code of the catalogue when it starts nothing */
 	enum ar_status (*trigger)(void *arg, const struct ar_http_trigger *t, struct ar_arena *a,
 				  struct ar_http_triggered *ret, struct ar_error *err);
+	/* POST /v1/peers/OPERATION/push: AR_E_REFUSED with a code of the catalogue when it is not taken */
+	enum ar_status (*peer_push)(void *arg, const struct ar_http_peer_push *p, struct ar_error *err);
 	const struct ar_a2a_published *a2a; /* agents for other systems; NULL: none */
 	void *arg;
 };

@@ -153,8 +153,10 @@ export interface CreateTaskInput {
   owner?: Party;
   /** Who works on it. */
   assignee?: Party;
-  /** Who asks for it. */
+  /** Who asks for it; without it the channel, or the caller. */
   requestedBy?: Party;
+  /** Channel it comes through. */
+  channelId?: string;
   /** Whatever the caller wants kept with it. */
   metadata?: Record<string, unknown>;
   /** Only defines it; start_task accepts it. */
@@ -565,6 +567,8 @@ export interface RespondActionInput {
   channelId?: string;
   /** Who answers. */
   actor?: Actor;
+  /** What who answers says with it. action.resolved has that of the answer that settles it, and none where a credential is asked for. */
+  comment?: string;
   /** SHA-256 in hex of actionId, a line feed and the whole question; required to approve a question with isTruncated. */
   promptDigest?: string;
   /** Makes a repeat safe. */
@@ -656,6 +660,8 @@ export interface GetSessionInput {
   cursor?: string;
   /** Parts to add. */
   include?: string[];
+  /** Channel of the session that reads: the first older window that it reads is a fact. */
+  channelId?: string;
 }
 
 /** Answer of get_session. */
@@ -1702,6 +1708,8 @@ export interface SteerTurnInput {
   turnId: string;
   /** Parts of the input. */
   input: InputPart[];
+  /** Channel it comes through. */
+  channelId?: string;
   /** Makes a repeat safe. */
   idempotencyKey?: string;
 }
@@ -1947,7 +1955,7 @@ export interface ReadOutputResult {
 }
 
 /**
- * Change the policy of a host, workspace or session.
+ * Change the policy of a workspace or session; that of the host is in its settings.
  * At least one of: policy, rules.
  */
 export interface SetPolicyInput {
@@ -3025,6 +3033,8 @@ export interface RecordEvidenceInput {
   taskId?: string;
   /** The job. */
   jobId?: string;
+  /** The tool call, beside one of these; its result names what was recorded before it ended. */
+  toolCallId?: string;
   /** What it is; request_log: lines of requests that another system kept. */
   kind: "pack" | "replay" | "review" | "trace" | "verification" | "request_log";
   /** Who says so, in the words of the evidence system. */
@@ -3245,8 +3255,8 @@ export interface ReportPeerTaskInput {
   operationId: string;
   /** Name of the peer in the settings. */
   peer: string;
-  /** begin: the message is about to be sent; update: the peer said something; unreachable: it does not answer; missing: it does not know the task. */
-  event: "begin" | "update" | "unreachable" | "missing";
+  /** begin: the message is about to be sent; update: the peer said something; unreachable: it does not answer; missing: it does not know the task; unclear: nobody knows whether it has the message, and it cannot say so. */
+  event: "begin" | "update" | "unreachable" | "missing" | "unclear";
   /** Of the message that hands the work on. */
   messageId?: string;
   /** The peer's task. */
@@ -3267,7 +3277,7 @@ export interface ReportPeerTaskInput {
   capabilities?: string[];
   /** How it talks. */
   transport?: Transport;
-  /** unreachable: since when. */
+  /** unreachable, unclear: since when it cannot be reached; absent in unclear: it can. */
   since?: string;
   /** Why. */
   reason?: string;
@@ -3283,6 +3293,8 @@ export interface ReportPeerTaskResult {
   remoteContextId?: string;
   /** The newest status that is known. */
   nativeStatus?: string;
+  /** How its updates arrive, by what the message said that left first. */
+  deliveryMechanism?: DeliveryMechanism;
   /** The peer has answered by a message alone, and there is no task. */
   isAnswered?: boolean;
   [extra: string]: unknown;
@@ -3493,7 +3505,7 @@ export interface CommandMethods {
   /**
    * Create a task with an objective.
    * The same key or id returns the same task.
-   * Fails with: invalid_scope, parent_not_found, parent_cancelling, id_conflict, policy_denied.
+   * Fails with: invalid_scope, parent_not_found, parent_cancelling, id_conflict, policy_denied, channel_not_found.
    */
   createTask(input: CreateTaskInput, options?: CallOptions): Promise<CreateTaskResult>;
   /**
@@ -3592,7 +3604,7 @@ export interface CommandMethods {
   promoteQueuedTurn(input: PromoteQueuedTurnInput, options?: CallOptions): Promise<PromoteQueuedTurnResult>;
   /**
    * Read a session: its shell, threads, tasks and a window of its history.
-   * Fails with: session_not_found, invalid_cursor, history_unavailable.
+   * Fails with: session_not_found, invalid_cursor, history_unavailable, channel_not_found.
    */
   getSession(input: GetSessionInput, options?: CallOptions): Promise<GetSessionResult>;
   /**
@@ -3762,7 +3774,7 @@ export interface CommandMethods {
   /**
    * Add input to the turn that is running.
    * The same key adds no event.
-   * Fails with: turn_not_active, turn_mismatch.
+   * Fails with: turn_not_active, turn_mismatch, channel_not_found.
    */
   steerTurn(input: SteerTurnInput, options?: CallOptions): Promise<SteerTurnResult>;
   /**
@@ -3825,9 +3837,9 @@ export interface CommandMethods {
    */
   readOutput(input: ReadOutputInput, options?: CallOptions): Promise<ReadOutputResult>;
   /**
-   * Change the policy of a host, workspace or session.
+   * Change the policy of a workspace or session; that of the host is in its settings.
    * The same content does nothing.
-   * Fails with: not_authorized, invalid_policy.
+   * Fails with: not_authorized, invalid_policy, workspace_not_found, workspace_archived.
    */
   setPolicy(input: SetPolicyInput, options?: CallOptions): Promise<SetPolicyResult>;
   /**

@@ -816,6 +816,63 @@ export interface TaskSummary {
   [extra: string]: unknown;
 }
 
+/** A rule of the policy of a session or workspace. */
+export interface PolicyRule {
+  /** Its name. */
+  name?: string;
+  /** Tools it is about: a name, or a pattern with *. */
+  tool?: string;
+  /** Argument that matches is about. */
+  argument?: string;
+  /** Pattern that the argument has to match. */
+  matches?: string;
+  /** Only calls of this thread. */
+  threadId?: string;
+  /** Only calls of this turn. */
+  turnId?: string;
+  /** Why. */
+  reason?: string;
+  /** Pattern that a command has to match. */
+  command?: string;
+  /** allow, ask or deny. */
+  decision?: string;
+  /** How many people have to approve. */
+  approvals?: number;
+  [extra: string]: unknown;
+}
+
+/** Most that a session may use, over all its turns. */
+export interface SessionBudget {
+  /** Tokens, sent and received. */
+  tokens?: number;
+  /** Money, such as 0.25. */
+  cost?: unknown;
+}
+
+/** Policy of a session, or of all sessions of a workspace. */
+export interface SessionPolicy {
+  /** Permission mode. */
+  mode?: string;
+  /** Its rules. */
+  rules?: PolicyRule[];
+  /** Its budget; without permission.may_loosen no more than the configured one. */
+  budget?: SessionBudget;
+  /** Model of its turns that name none; not of a workspace. */
+  model?: string;
+  /** Seconds that large outputs of tools and processes are kept from now on, instead of retention.outputs_s; 0: as long as the session. Not of a workspace. */
+  outputSeconds?: number;
+  [extra: string]: unknown;
+}
+
+/** Who changed a policy. */
+export interface PolicyAuthor {
+  /** The account. */
+  accountRef?: string;
+  /** Why. */
+  reason?: string;
+  [extra: string]: unknown;
+}
+
 /** A variable of the environment of a workspace. */
 export interface WorkspaceVariable {
   /** Its name: letters, digits and _, no digit first. */
@@ -1083,6 +1140,8 @@ export interface EvidenceScope {
   taskId?: string;
   /** The job. */
   jobId?: string;
+  /** The tool call. */
+  toolCallId?: string;
   [extra: string]: unknown;
 }
 
@@ -1373,6 +1432,10 @@ export interface WorkspaceRecord {
   environment?: WorkspaceVariable[];
   /** Sandbox profiles that calls of new sessions in it may have; absent: those of the settings. */
   allowedProfiles?: string[];
+  /** Policy that set_policy gave it, for all its sessions: mode, rules and budget; absent: none. */
+  policy?: SessionPolicy;
+  /** Who set the policy, and why. */
+  policyAuthor?: PolicyAuthor;
   [extra: string]: unknown;
 }
 
@@ -2220,6 +2283,8 @@ export interface ActionPolicy {
   ruleRefs?: string[];
   /** Rule that asks. */
   rule?: string;
+  /** Where that rule stands: host (the settings), workspace or session (their policies); absent in facts of older versions. */
+  ruleSource?: string;
   /** Why. */
   reason?: string;
   /** Digest of what an approval for the session covers. */
@@ -2697,63 +2762,6 @@ export interface ProcessRecovery {
   beyondRecovery: RecoveredProcess[];
   /** Open questions. */
   openActions: string[];
-  [extra: string]: unknown;
-}
-
-/** A rule of a session's policy. */
-export interface PolicyRule {
-  /** Its name. */
-  name?: string;
-  /** Tools it is about: a name, or a pattern with *. */
-  tool?: string;
-  /** Argument that matches is about. */
-  argument?: string;
-  /** Pattern that the argument has to match. */
-  matches?: string;
-  /** Only calls of this thread. */
-  threadId?: string;
-  /** Only calls of this turn. */
-  turnId?: string;
-  /** Why. */
-  reason?: string;
-  /** Pattern that a command has to match. */
-  command?: string;
-  /** allow, ask or deny. */
-  decision?: string;
-  /** How many people have to approve. */
-  approvals?: number;
-  [extra: string]: unknown;
-}
-
-/** Most that a session may use, over all its turns. */
-export interface SessionBudget {
-  /** Tokens, sent and received. */
-  tokens?: number;
-  /** Money, such as 0.25. */
-  cost?: unknown;
-}
-
-/** Policy of a session. */
-export interface SessionPolicy {
-  /** Permission mode. */
-  mode?: string;
-  /** Its rules. */
-  rules?: PolicyRule[];
-  /** Its budget; without permission.may_loosen no more than the configured one. */
-  budget?: SessionBudget;
-  /** Model of its turns that name none. */
-  model?: string;
-  /** Seconds that large outputs of tools and processes are kept from now on, instead of retention.outputs_s; 0: as long as the session. */
-  outputSeconds?: number;
-  [extra: string]: unknown;
-}
-
-/** Who changed a policy. */
-export interface PolicyAuthor {
-  /** The account. */
-  accountRef?: string;
-  /** Why. */
-  reason?: string;
   [extra: string]: unknown;
 }
 

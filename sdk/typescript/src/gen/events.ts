@@ -30,6 +30,8 @@ export interface SessionUpdatedPayload {
   changed: SessionChanges;
   /** When the change took effect. */
   updatedAt: string;
+  /** Whose command it follows from; absent: nobody asked for it. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -45,6 +47,8 @@ export interface ThreadStartedPayload {
   subagentId?: string;
   /** Status at birth, normally idle. */
   status: ThreadStatus;
+  /** Whose command it follows from; absent: nobody asked for it. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -276,6 +280,8 @@ export interface TaskUpdatedPayload {
   updatedAt: string;
   /** People who gave the work so far, as authenticated. */
   submittedBy?: string[];
+  /** Whose command it follows from; absent: nobody asked for it. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -349,6 +355,8 @@ export interface TaskResumedPayload {
   fromStatus: string;
   /** State it resumed from. */
   checkpointRef?: string;
+  /** Whose command it follows from; absent: nobody asked for it. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -364,6 +372,8 @@ export interface TaskRetryingPayload {
   attemptCount: number;
   /** Policy that allowed it. */
   retryPolicy?: RetryPolicy;
+  /** Whose command it follows from; absent: nobody asked for it. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -451,6 +461,8 @@ export interface TaskArchivedPayload {
   previousStatus: string;
   /** Why. */
   reason?: string;
+  /** Whose command it follows from; absent: nobody asked for it. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -473,6 +485,8 @@ export interface TaskDependencyUpdatedPayload {
   change: "added" | "updated" | "removed";
   /** kind, targetId, status, reason, createdAt and updatedAt of the edge. */
   relationship?: Relationship;
+  /** Whose command it follows from; absent: nobody asked for it. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -539,6 +553,8 @@ export interface RunStatusPayload {
   checkpoints: string[];
   /** What the phase is about. */
   metadata: RunMetadata;
+  /** Whose command an interruption or an added input follows from; absent: nobody asked for it. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -878,6 +894,8 @@ export interface ActionResolvedPayload {
   channelId?: string;
   /** Who decided. */
   actor?: Actor;
+  /** What who decided said with it. */
+  comment?: string;
   /** Who approved, where several people have to: each with person and at. */
   approvals?: Approval[];
   [extra: string]: unknown;
@@ -897,6 +915,8 @@ export interface QueueChangedPayload {
   policy: QueuePolicy;
   /** Whether the queue continues automatically or waits to be resumed. */
   resumeState: string;
+  /** Whose command it follows from; absent: nobody asked for it. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -937,6 +957,8 @@ export interface ContextCompactionStartedPayload {
   coveredMessages?: number;
   /** The range to compact, as decided at the request. */
   boundaryRef?: string;
+  /** Who asked for it with compact_thread; absent: nobody did, or it waited for another turn. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -1123,6 +1145,8 @@ export interface PermissionEvaluatedPayload {
   rollbackAdvice?: string;
   /** Sandbox profile that the act runs in, when it runs. */
   sandboxProfile?: string;
+  /** In mode on_failure: equal for the same command in the same folder with the same input. */
+  commandDigest?: string;
   [extra: string]: unknown;
 }
 
@@ -1295,7 +1319,7 @@ export interface PolicyChangedPayload {
   previousPolicyRef?: string;
   /** Who changed it. */
   changedBy?: PolicyAuthor;
-  /** The policy itself, when a session keeps it: mode, rules, budget and model. */
+  /** The policy itself, when set_policy gave it: mode, rules and budget; of a session, its model, too. In a session, scope workspace is the policy of its workspace. */
   policy?: SessionPolicy;
   [extra: string]: unknown;
 }
@@ -1745,6 +1769,8 @@ export interface SubagentStatusPayload {
   lastMessageRef: string | null;
   /** The exact status, such as lost. */
   statusDetail?: string;
+  /** Whose command it follows from; absent: nobody asked for it. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -1789,6 +1815,8 @@ export interface SubagentClosedPayload {
   reason: string;
   /** Ids of what ended with it: turns, processes, children. */
   resourcesReleased?: string[];
+  /** Whose close_subagent ended it at once; absent: it ended later, or without being asked, and the subagent.status before it names who asked. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -2093,6 +2121,8 @@ export interface HistoryWindowLoadedPayload {
   count: number;
   /** True when there is more. */
   truncated: boolean;
+  /** Whose command it follows from; absent: nobody asked for it. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
@@ -2106,6 +2136,8 @@ export interface HistoryReconstructedPayload {
   missing: string[];
   /** Sequence up to which it holds. */
   asOfSequence?: number;
+  /** Whose command it follows from; absent: nobody asked for it. */
+  actor?: string;
   [extra: string]: unknown;
 }
 
