@@ -73,12 +73,11 @@ struct ar_str ar_span_text(struct ar_arena *a, struct ar_str session, struct ar_
 	return hex_of(a, bytes, sizeof(bytes));
 }
 
-struct ar_str ar_traceparent(struct ar_arena *a, struct ar_str session, struct ar_str trace, struct ar_str id)
+struct ar_str ar_traceparent(struct ar_arena *a, struct ar_str trace, struct ar_str span)
 {
-	if (ar_str_absent(trace) || ar_str_absent(id))
+	if (ar_str_absent(trace) || ar_str_absent(span))
 		return AR_STR_NONE;
-	return ar_arena_fmt(a, "00-%s-%s-01", ar_trace_text(a, session, trace).p,
-			    ar_span_text(a, session, id).p);
+	return ar_arena_fmt(a, "00-%.*s-%.*s-01", AR_STR_ARG(trace), AR_STR_ARG(span));
 }
 
 /* ---- from outside ---- */
@@ -103,6 +102,22 @@ static bool read_hex(struct ar_str text, uint8_t *ret, size_t len)
 		any |= ret[i];
 	}
 	return any || len == 1;
+}
+
+bool ar_span_read(struct ar_str text, uint8_t ret[AR_SPAN_BYTES])
+{
+	return text.len == 2 * (size_t)AR_SPAN_BYTES && read_hex(text, ret, AR_SPAN_BYTES);
+}
+
+bool ar_trace_read(struct ar_str trace, struct ar_str span, struct ar_trace_context *ret)
+{
+	struct ar_trace_context c = { .flags = 1 };
+
+	if (trace.len != 2 * sizeof(c.trace) || span.len != 2 * sizeof(c.span) ||
+	    !read_hex(trace, c.trace, sizeof(c.trace)) || !read_hex(span, c.span, sizeof(c.span)))
+		return false;
+	*ret = c;
+	return true;
 }
 
 bool ar_traceparent_parse(struct ar_str text, struct ar_trace_context *ret)

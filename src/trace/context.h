@@ -27,9 +27,14 @@ void ar_span_of(struct ar_str session, struct ar_str id, uint8_t ret[AR_SPAN_BYT
 struct ar_str ar_trace_text(struct ar_arena *a, struct ar_str session, struct ar_str id);
 struct ar_str ar_span_text(struct ar_arena *a, struct ar_str session, struct ar_str id);
 
-/* A sampled traceparent for the span of `id` in the trace of `trace`; absent if either is. */
-struct ar_str ar_traceparent(struct ar_arena *a, struct ar_str session, struct ar_str trace,
-			     struct ar_str id);
+/* Reads the span back; false: it is no such text. */
+bool ar_span_read(struct ar_str text, uint8_t ret[AR_SPAN_BYTES]);
+
+/* Reads both back. False: they are not such texts. */
+bool ar_trace_read(struct ar_str trace, struct ar_str span, struct ar_trace_context *ret);
+
+/* A sampled traceparent of the two as texts; absent if either is. */
+struct ar_str ar_traceparent(struct ar_arena *a, struct ar_str trace, struct ar_str span);
 
 /* Reads a traceparent from outside. False: it is none, or names no trace or no span; then it counts as
  * absent, as the recommendation wants it. Later versions may have more behind the flags. */

@@ -3,13 +3,13 @@
  * another node without waiting for it.
  *
  *   PLANNED -> LOADING -> RUNNING -> ENDED;  a cancel before RUNNING ends without a run. */
-#include "context.h"
 #include "engine_priv.h"
 #include "fault.h"
 #include "funnel.h"
 #include "hook_document.h"
 #include "identity.h"
 #include "request/delivery.h"
+#include "trace/trace.h"
 
 enum run_state {
 	RUN_PLANNED = 1,
@@ -177,7 +177,7 @@ void ar_hook_plan(struct ar_live *l, const struct ar_effect_hook_run *effect)
 				       .deadline = e->o.clock->mono(e->o.clock) + left,
 				       .on_done = on_done };
 	if (e->o.policy->is_traced)
-		h->run.trace_parent = ar_traceparent(&h->arena, l->state.id, effect->turn, h->end.run);
+		h->run.trace_parent = ar_trace_parent(&l->state, &h->arena, effect->turn, h->end.run);
 	copy_parts(h, effect);
 	ar_list_push(&l->hooks, &h->node);
 	e->counts.steps++;

@@ -16,13 +16,13 @@
  *
  * The end must not be lost while the store is away: it is delivered again until it is decided (delivery.c).
  * The step lives until then. Owner: the loop thread. */
-#include "context.h"
 #include "engine_priv.h"
 #include "fault.h"
 #include "funnel.h"
 #include "identity.h"
 #include "request/delivery.h"
 #include "request/messages.h"
+#include "trace/trace.h"
 
 #define CHUNK_BYTES 8192
 #define CHUNK_AGE 250000 /* microseconds that arrived bytes may stay in memory only */
@@ -375,7 +375,7 @@ static struct ar_live_step *step_new(struct ar_live *l, const struct ar_effect_m
 						.options = ar_arena_str(a, effect->options) };
 	if (l->engine->o.policy->is_traced)
 		s->request.trace_parent =
-			ar_traceparent(a, l->state.id, s->request.turn_id, s->request.model_request_id);
+			ar_trace_parent(&l->state, a, s->request.turn_id, s->request.model_request_id);
 	s->call = (struct ar_model_call){ .v = &callbacks, .request = &s->request };
 	return s;
 }

@@ -4,7 +4,6 @@
  *
  *   PLANNED -> LOADING -> RUNNING -> ENDED;  a cancel before RUNNING ends without a run. */
 #include "definition/definition.h"
-#include "context.h"
 #include "engine_priv.h"
 #include "fault.h"
 #include "funnel.h"
@@ -13,6 +12,7 @@
 #include "process/record.h"
 #include "request/delivery.h"
 #include "tool/calls.h"
+#include "trace/trace.h"
 #include "worker/worker_watch.h"
 #include "workspace/environment.h"
 
@@ -566,7 +566,7 @@ void ar_tool_plan(struct ar_live *l, const struct ar_effect *effect)
 	};
 	r->is_found_again = finds_again(l, r->tool);
 	if (e->o.policy->is_traced)
-		r->call.trace_parent = ar_traceparent(a, l->state.id, r->call.turn_id, r->id);
+		r->call.trace_parent = ar_trace_parent(&l->state, a, r->call.turn_id, r->id);
 	ar_list_push(&l->calls, &r->node);
 	e->counts.steps++;
 	e->counts.calls += !outlives_us(r);

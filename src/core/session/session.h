@@ -219,7 +219,6 @@ struct ar_decision {
 	bool is_clock_told; /* the fact about a clock that was set back is emitted */
 	uint64_t schema_steps; /* left for all schemas that are read and checked while deciding */
 	struct ar_prompt prompt; /* the newest that was made while deciding */
-	struct ar_str traced, trace; /* what the newest trace id is of, and that id; absent: none */
 };
 
 /* A session that does not exist yet: session_key set, head 0. */

@@ -208,6 +208,7 @@ struct ar_session {
 	struct ar_vec evidence; /* struct ar_evidence (evidence/), newest last */
 	struct ar_vec expiring; /* struct ar_expiring_output (output/), earliest first */
 	struct ar_vec removed; /* struct ar_removed_output (output/), newest last */
+	struct ar_trace_memo *trace_memo; /* of trace/trace.c; NULL: no fact had a trace; not stored */
 };
 
 /* ---- reading ---- */

@@ -67,6 +67,8 @@ bool ar_telemetry_ids(const struct ar_event *e, struct ar_trace_context *ret)
 {
 	struct ar_str subject = ar_trace_subject(e);
 
+	if (ar_trace_read(e->ids[AR_SCOPE_TRACE], e->ids[AR_SCOPE_SPAN], ret))
+		return true; /* the fact was recorded while traces were exported */
 	if (ar_str_absent(subject))
 		return false;
 	ar_trace_of(e->session_id, subject, ret->trace);

@@ -378,7 +378,7 @@ bool ar_telemetry_span(const struct ar_session *s, const struct ar_event *e, boo
 	parent = parent_of(e, own);
 	ret->has_parent = !ar_str_absent(parent);
 	if (ret->has_parent)
-		ar_span_of(e->session_id, parent, ret->parent);
+		ar_trace_span_of(s, parent, ret->parent);
 	ret->name = name_of(&d, desc, a);
 	ret->kind = desc->kind;
 	ret->start = start_of(&d);

@@ -29,7 +29,8 @@ static void test_ids_depend_on_session_and_id(void **state AR_UNUSED)
 static void test_header_is_read_again(void **state AR_UNUSED)
 {
 	struct ar_arena a = { 0 };
-	struct ar_str text = ar_traceparent(&a, AR_STR("sess_1"), AR_STR("turn_1"), AR_STR("call_1"));
+	struct ar_str text = ar_traceparent(&a, ar_trace_text(&a, AR_STR("sess_1"), AR_STR("turn_1")),
+					    ar_span_text(&a, AR_STR("sess_1"), AR_STR("call_1")));
 	struct ar_trace_context c;
 	uint8_t trace[AR_TRACE_BYTES], span[AR_SPAN_BYTES];
 
@@ -40,7 +41,7 @@ static void test_header_is_read_again(void **state AR_UNUSED)
 	assert_memory_equal(c.trace, trace, sizeof(trace));
 	assert_memory_equal(c.span, span, sizeof(span));
 	assert_int_equal(c.flags, 1);
-	assert_true(ar_str_absent(ar_traceparent(&a, AR_STR("sess_1"), AR_STR_NONE, AR_STR("call_1"))));
+	assert_true(ar_str_absent(ar_traceparent(&a, AR_STR_NONE, AR_STR("b7ad6b7169203331"))));
 	ar_arena_fini(&a);
 }
 
@@ -74,12 +75,31 @@ static void test_other_texts_are_none(void **state AR_UNUSED)
 	assert_false(ar_traceparent_parse(AR_STR_NONE, &c));
 }
 
+static void test_ids_of_facts_are_read_back(void **state AR_UNUSED)
+{
+	struct ar_str session = AR_STR("sess_1"), id = AR_STR("turn_1");
+	struct ar_arena a = { 0 };
+	struct ar_trace_context c, expected;
+
+	ar_trace_of(session, id, expected.trace);
+	ar_span_of(session, id, expected.span);
+	assert_true(ar_trace_read(ar_trace_text(&a, session, id), ar_span_text(&a, session, id), &c));
+	assert_memory_equal(c.trace, expected.trace, sizeof(c.trace));
+	assert_memory_equal(c.span, expected.span, sizeof(c.span));
+	assert_int_equal(c.flags, 1);
+	assert_false(ar_trace_read(ar_trace_text(&a, session, id), AR_STR_NONE, &c));
+	assert_false(ar_trace_read(AR_STR_NONE, ar_span_text(&a, session, id), &c));
+	assert_false(ar_trace_read(ar_trace_text(&a, session, id), AR_STR("000000000000000g"), &c));
+	ar_arena_fini(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ids_depend_on_session_and_id),
 		cmocka_unit_test(test_header_is_read_again),
 		cmocka_unit_test(test_other_texts_are_none),
+		cmocka_unit_test(test_ids_of_facts_are_read_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
