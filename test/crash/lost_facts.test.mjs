@@ -57,6 +57,19 @@ for (const [damage, where] of [['log-gap', 'in the middle'], ['log-first', 'at t
 	});
 }
 
+test('CP-10 CP-34 what cannot be read cannot be gone on with: resume_thread and resume_subagent answer unrecoverable and say what to run', async () => {
+	const { rt, sessionId, log } = await damaged('log-gap');
+	const { threadId } = log.find((f) => f.type === 'thread.started').event;
+	for (const [command, input] of [['resume_thread', { sessionId, threadId }], ['resume_thread', { sessionId, threadId, idempotencyKey: 'k' }], ['resume_subagent', { subagentId: sessionId.replace('sess', 'sub') + '_1', input: 'more' }]]) {
+		const { status, body } = await call(rt, command, input);
+		checkError(status, body);
+		assert.deepEqual([status, body.error.code, body.error.retryable], [409, 'unrecoverable', false], command);
+		assert.ok(body.error.message.includes(`agentctl verify ${sessionId}`), body.error.message);
+	}
+	await expectRefused(rt, sessionId, 'interrupt_turn', { sessionId, reason: 'enough' });
+	await rt.stop();
+});
+
 test('a session whose whole log is gone is storage_corrupt, not a session that never was', async () => {
 	const { rt, sessionId } = await damaged('log-all');
 	await expectRefused(rt, sessionId, 'get_session', { sessionId });

@@ -99,7 +99,7 @@ test('what is as it was is ok, for one session and for all, also after kill -9',
 	assert.match(all.stdout, /2 sessions, \d+ checkpoints: 2 ok, 0 with findings\n$/);
 });
 
-test('a changed, dropped, reordered or cut log is found, and the first fact that differs is named', { skip: process.env.AR_TEST_POSTGRES && 'copies a folder with its SQLite file' }, async () => {
+test('AN-18 a changed, dropped, reordered or cut log is found, and the first fact that differs is named', { skip: process.env.AR_TEST_POSTGRES && 'copies a folder with its SQLite file' }, async () => {
 	const at = stored.findIndex((l) => JSON.parse(l).type === 'turn.completed');
 	const facts = () => stored.map((l) => JSON.parse(l)), numbered = (list) => list.map((f, i) => JSON.stringify({ ...f, sequence: i + 1 }));
 	assert.deepEqual(numbered(facts()), stored);
@@ -110,6 +110,9 @@ test('a changed, dropped, reordered or cut log is found, and the first fact that
 	const changed = await damaged((copy) => rewrite(copy, rows, numbered(later)));
 	assert.equal(changed.status, 1);
 	assert.match(changed.stdout, new RegExp(`^${first}  differs  fact ${at + 1} is not the one that was there at 20[-\\d:.T]+Z\n1 sessions, \\d+ checkpoints: 0 ok, 1 with findings\n`), changed.stdout + changed.stderr);
+
+	const resealed = await damaged((copy) => rewrite(copy, rows, numbered(later), true));
+	assert.deepEqual([resealed.status, resealed.stdout], [1, changed.stdout], 'AN-18: also with the checksum of its place, which anybody can compute');
 
 	const swapped = facts();
 	[swapped[at - 1], swapped[at]] = [swapped[at], swapped[at - 1]];

@@ -73,9 +73,38 @@ export function execute(dataDir, what) {
 /** The rows of the log of the oldest session: the first fact of each, and the last. */
 export const rowsOf = (dataDir) => sql(dataDir, [`SELECT group_concat(first_seq || '-' || last_seq, ' ') FROM (SELECT * FROM log WHERE session = ${session} ORDER BY first_seq)`]).split(' ').map((r) => r.split('-').map(Number));
 
-/** Puts other facts into these rows, which have no checksum then: one line of JSON for each fact, from the first on. SQLite alone. */
-export function rewrite(dataDir, rows, lines) {
-	sql(dataDir, rows.filter(([, last]) => last <= lines.length).map(([from, last]) => `UPDATE log SET body = ${raw(false, lines.slice(from - 1, last).join('\n'))} WHERE session = ${session} AND first_seq = ${from}`));
+function crc32c(parts) {
+	let sum = ~0;
+	for (const byte of Buffer.concat(parts)) {
+		sum ^= byte;
+		for (let i = 0; i < 8; i++) sum = sum & 1 ? (sum >>> 1) ^ 0x82f63b78 : sum >>> 1;
+	}
+	return ~sum >>> 0;
+}
+
+const little = (number, bytes) => {
+	const b = Buffer.alloc(8);
+	b.writeBigUInt64LE(BigInt(number));
+	return b.subarray(0, bytes);
+};
+
+/** A stored value of the log with the checksum of its place, as agentd writes it: src/edge/store/pack.c. Less than 64 KiB, not compressed. */
+export function sealed(key, first, last, text) {
+	const value = Buffer.from(text), isShort = value.length < 256;
+	const head = [Buffer.from('0128b52ffd', 'hex'), Buffer.from([isShort ? 0x20 : 0x60]), isShort ? little(value.length, 1) : little(value.length - 256, 2)];
+	const body = Buffer.concat([...head, little((value.length << 3) | 1, 3), value]);
+	const sum = crc32c([little(3, 8), Buffer.from('log'), little(key.length, 8), key, little(first, 8), little(last, 8), body]);
+	return Buffer.concat([body, Buffer.from('5a2a4d1804000000', 'hex'), little(sum, 4)]);
+}
+
+/** Puts other facts into these rows: one line of JSON for each fact, from the first on. Without a checksum, or with one if `isSealed`. SQLite alone. */
+export function rewrite(dataDir, rows, lines, isSealed = false) {
+	const key = Buffer.from(sql(dataDir, [`SELECT hex(${session})`]), 'hex');
+	const valueOf = ([from, last]) => {
+		const text = lines.slice(from - 1, last).join('\n');
+		return isSealed ? `X'${sealed(key, from, last, text).toString('hex')}'` : raw(false, text);
+	};
+	sql(dataDir, rows.filter(([, last]) => last <= lines.length).map((row) => `UPDATE log SET body = ${valueOf(row)} WHERE session = ${session} AND first_seq = ${row[0]}`));
 }
 
 const nth = (n) => `(SELECT session FROM session ORDER BY session LIMIT 1 OFFSET ${n})`;

@@ -1,6 +1,7 @@
 /* A session comes back from the store: newest snapshot, the facts after it, and what was
  * saved of open steps. O(window). */
 #include "engine_priv.h"
+#include "describe.h"
 #include "funnel.h"
 #include "index_rows.h"
 #include "request/messages.h"
@@ -73,13 +74,17 @@ static void keep_saved(struct ar_live *l)
 }
 
 /* What was stored with the last fact names it: a log that ends before lost its end. To go on from there
- * would write over what is left to tell of it. */
+ * would write over what is left to tell of it. What stands behind it did not come with a commit. */
 static enum ar_status check_end(struct ar_live *l, struct ar_error *err)
 {
 	uint64_t known = ar_index_head(l->engine->json, l->load.shell);
 
-	if (known <= l->state.head)
+	if (known == 0 || known == l->state.head)
 		return AR_OK;
+	if (known < l->state.head)
+		return ar_fail(err, AR_E_CORRUPT,
+			       "the log goes on to fact %llu, but only facts up to %llu were stored",
+			       (unsigned long long)l->state.head, (unsigned long long)known);
 	return ar_fail(err, AR_E_CORRUPT, "the log ends with fact %llu, but facts up to %llu were stored",
 		       (unsigned long long)l->state.head, (unsigned long long)known);
 }
@@ -101,6 +106,26 @@ static enum ar_status rebuild(struct ar_live *l, struct ar_error *err)
 	return check_end(l, err);
 }
 
+/* Commands that resume work have a code of their own for a session that cannot be read. */
+static uint16_t code_for(const struct ar_engine_request *r, uint16_t code)
+{
+	const struct ar_command_desc *c =
+		r->input.kind == AR_IN_COMMAND ? ar_command_describe(r->input.command.id) : NULL;
+
+	if (!c || code != AR_ERR_STORAGE_CORRUPT)
+		return code;
+	for (size_t i = 0; i < c->error_count; i++) {
+		if (c->errors[i] == AR_ERR_UNRECOVERABLE)
+			return AR_ERR_UNRECOVERABLE;
+	}
+	return code;
+}
+
+static void refuse(struct ar_engine_request *r, uint16_t code, const char *message)
+{
+	ar_request_refuse(r, code_for(r, code), message);
+}
+
 void ar_live_refuse(struct ar_live *l, uint16_t code, const char *message)
 {
 	struct ar_list *node;
@@ -108,7 +133,7 @@ void ar_live_refuse(struct ar_live *l, uint16_t code, const char *message)
 
 	ar_refuse(&err, code, "%s", message);
 	while ((node = ar_list_pop(&l->inbox)))
-		ar_request_refuse(AR_CONTAINER_OF(node, struct ar_engine_request, node), code, message);
+		refuse(AR_CONTAINER_OF(node, struct ar_engine_request, node), code, message);
 	while ((node = ar_list_pop(&l->views))) {
 		struct ar_engine_view *v = AR_CONTAINER_OF(node, struct ar_engine_view, node);
 

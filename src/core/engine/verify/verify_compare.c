@@ -153,12 +153,29 @@ static bool has_lost_its_end(struct ar_verify *w)
 	return false;
 }
 
+/* Rows and facts are stored together: a log that is ahead of them has facts that no commit wrote. To write
+ * the rows again would make them true. */
+static bool has_foreign_end(struct ar_verify *w)
+{
+	uint64_t known = ar_index_head(w->engine->json, w->index.row.shell), head = w->whole.state.head;
+	char why[128];
+
+	if (known == 0 || known >= head)
+		return false;
+	snprintf(why, sizeof(why), "facts up to %llu were stored; those up to %llu were added to the table",
+		 (unsigned long long)known, (unsigned long long)head);
+	w->is_corrupt = true;
+	ar_verify_find(w, &(struct ar_verify_finding){
+				  .what = "log", .sequence = known + 1, .message = ar_str_from(why) });
+	return true;
+}
+
 void ar_verify_index(struct ar_verify *w)
 {
 	struct ar_arena *a = &w->v->arena;
 	struct ar_store_session_row folded;
 
-	if (has_lost_its_end(w))
+	if (has_lost_its_end(w) || has_foreign_end(w))
 		return;
 	folded = ar_index_session(&w->whole.state, a);
 	if (w->index.has_row)
