@@ -192,6 +192,11 @@ void ar_control_call(struct ar_control *c, struct ar_call *call)
 		answer(call);
 }
 
+struct ar_str ar_call_reply(const struct ar_call *c)
+{
+	return ar_buf_str(&c->reply);
+}
+
 void ar_call_fini(struct ar_call *c)
 {
 	ar_buf_fini(&c->reply);

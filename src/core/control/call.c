@@ -186,8 +186,14 @@ void ar_call_refuse(struct ar_call *c, uint16_t code, const char *fmt, ...)
 	ar_call_fail(c, &err);
 }
 
+struct ar_str ar_call_reply(const struct ar_call *c)
+{
+	return ar_buf_str(c->kept ? &c->kept->text : &c->reply);
+}
+
 void ar_call_fini(struct ar_call *c)
 {
+	ar_kept_reply_drop(c);
 	ar_arena_fini(&c->arena);
 	ar_buf_fini(&c->reply);
 }
@@ -196,6 +202,7 @@ void ar_call_reset(struct ar_call *c)
 {
 	struct ar_call kept = { .arena = c->arena, .reply = c->reply };
 
+	ar_kept_reply_drop(c);
 	ar_arena_reset(&kept.arena);
 	if (kept.reply.room > KEPT_REPLY)
 		ar_buf_fini(&kept.reply);

@@ -15,6 +15,7 @@
 struct ar_access;
 struct ar_control;
 struct ar_following;
+struct ar_kept_reply;
 struct ar_call;
 struct ar_engine;
 
@@ -38,7 +39,7 @@ struct ar_call {
 	enum ar_place place; /* result: when not HERE nothing was done, and nothing below but `peer` is set */
 	struct ar_str peer; /* PEER: the owner's address; lives as long as the call */
 	int http; /* result: 200, 202, or the error's status */
-	struct ar_buf reply; /* result: JSON text */
+	struct ar_buf reply; /* result: JSON text, written for this call; who sends it asks ar_call_reply() */
 	uint16_t code; /* result: the error of the catalogue, 0 for none */
 	bool is_lines; /* result: NDJSON */
 	/* result, with is_lines: where to go on; absent: at the end. Lives as long as the call. */
@@ -48,6 +49,7 @@ struct ar_call {
 	struct ar_control *control;
 	const void *input; /* struct ar_cmd_<name>_in */
 	struct ar_call_work *work;
+	struct ar_kept_reply *kept; /* the reply, when an earlier call had the same one */
 	ar_usec began; /* monotonic */
 	size_t held; /* bytes that it counts for while it is under way */
 };
@@ -182,6 +184,9 @@ void ar_control_drain(struct ar_control *c);
  * zeroing) calls again in a moment. */
 void ar_control_call(struct ar_control *c, struct ar_call *call);
 void ar_call_fini(struct ar_call *c);
+
+/* The JSON text that answers a call which is done; lives until the call is reset. */
+struct ar_str ar_call_reply(const struct ar_call *c);
 
 /* Instead of fini and zeroing, before another call: some memory of the answered one is kept for it. */
 void ar_call_reset(struct ar_call *c);

@@ -134,12 +134,21 @@ void ar_control_forget_sends(struct ar_control *c);
 void ar_control_forget_notes(struct ar_control *c);
 
 /* read_cache.c */
+/* A reply that the cache and the calls under way which it answers share; gone with the last of them. */
+struct ar_kept_reply {
+	size_t refs;
+	struct ar_buf text;
+};
+
 /* Answers the call as the same one was answered before, if the session is the same still. `id`: what of
  * the session is asked for; absent: all. The command, it and the state make the whole answer. */
 AR_MUST_USE bool ar_read_cache_answer(struct ar_call *c, const struct ar_session *s, struct ar_str id);
 
-/* The reply is written and not sent yet: the next call may have it too. */
+/* The reply is written and not sent yet: the next call may have it too. Then it is no longer in c->reply. */
 void ar_read_cache_store(struct ar_call *c, const struct ar_session *s, struct ar_str id);
+
+/* The call needs its kept reply no longer. */
+void ar_kept_reply_drop(struct ar_call *c);
 void ar_read_cache_free(struct ar_read_cache *k); /* NULL is fine */
 
 /* call.c */

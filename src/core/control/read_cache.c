@@ -1,8 +1,9 @@
 /* Answers of reads that are asked again while nothing has changed. A document is rendered from a
  * session's state alone, so it is the same until the next fact; who polls gets the bytes of the last
- * time. Whether the caller may see it was judged before, as for any other. An answer is kept when it is
- * asked for the second time: what is read once costs no memory. There is room for a few, and the newer
- * one has it. Owner: the loop thread. */
+ * time, which are not copied: the cache and the calls that it answers share them. Whether the caller may
+ * see it was judged before, as for any other. An answer is kept when it is asked for the second time:
+ * what is read once costs no memory. There is room for a few, and the newer one has it. Owner: the loop
+ * thread. */
 #include "control_priv.h"
 #include "mem.h"
 
@@ -16,17 +17,31 @@ struct slot {
 	enum ar_command command;
 	size_t id_len;
 	char id[AR_ID_MAX];
-	struct ar_buf text; /* empty: it was asked for once */
+	struct ar_kept_reply *reply; /* NULL: it was asked for once */
 };
 
 struct ar_read_cache {
 	struct slot slots[SLOTS];
 };
 
+static void unref_reply(struct ar_kept_reply *reply)
+{
+	if (!reply || --reply->refs)
+		return;
+	ar_buf_fini(&reply->text);
+	ar_free(reply);
+}
+
+void ar_kept_reply_drop(struct ar_call *c)
+{
+	unref_reply(c->kept);
+	c->kept = NULL;
+}
+
 void ar_read_cache_free(struct ar_read_cache *k)
 {
 	for (size_t i = 0; k && i < SLOTS; i++)
-		ar_buf_fini(&k->slots[i].text);
+		unref_reply(k->slots[i].reply);
 	ar_free(k);
 }
 
@@ -53,11 +68,22 @@ bool ar_read_cache_answer(struct ar_call *c, const struct ar_session *s, struct 
 	uint64_t load = ar_engine_load_of(s);
 	const struct slot *p = slot_of(c->control, load, c->command, id);
 
-	if (!p->text.len || !is_of(p, load, s->head, c->command, id))
+	if (!p->reply || !is_of(p, load, s->head, c->command, id))
 		return false;
-	ar_buf_adds(&c->reply, ar_buf_str(&p->text));
+	c->kept = p->reply;
+	c->kept->refs++;
 	ar_call_done(c, 200);
 	return true;
+}
+
+/* What the call has written, for it and for the slot. */
+static struct ar_kept_reply *share_reply(struct ar_call *c)
+{
+	struct ar_kept_reply *reply = ar_new0(sizeof(*reply));
+
+	*reply = (struct ar_kept_reply){ .refs = 2, .text = c->reply };
+	c->reply = (struct ar_buf){ 0 };
+	return c->kept = reply;
 }
 
 void ar_read_cache_store(struct ar_call *c, const struct ar_session *s, struct ar_str id)
@@ -68,11 +94,11 @@ void ar_read_cache_store(struct ar_call *c, const struct ar_session *s, struct a
 	if (id.len > sizeof(p->id) || c->reply.len > LARGEST)
 		return;
 	if (is_of(p, load, s->head, c->command, id)) {
-		ar_buf_clear(&p->text);
-		ar_buf_adds(&p->text, ar_buf_str(&c->reply));
+		unref_reply(p->reply);
+		p->reply = share_reply(c);
 		return;
 	}
-	ar_buf_fini(&p->text);
+	unref_reply(p->reply);
 	*p = (struct slot){ .load = load, .head = s->head, .command = c->command, .id_len = id.len };
 	if (id.len)
 		memcpy(p->id, id.p, id.len);

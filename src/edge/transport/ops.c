@@ -68,7 +68,7 @@ static void drain_recorded(struct ar_call *call)
 	else if (call->http == 200)
 		ar_http_request_answer(req, 202, AR_STR("{\"status\":\"draining\"}"));
 	else
-		ar_http_request_answer(req, call->http, ar_buf_str(&call->reply));
+		ar_http_request_answer(req, call->http, ar_call_reply(call));
 }
 
 static void drain(struct ar_http_request *req)

@@ -117,7 +117,7 @@ static void answer_call(struct ar_http_request *req, struct ar_call *call)
 		if (!ar_str_absent(call->next_cursor))
 			ar_reply_add(&req->reply, "X-Next-Cursor", call->next_cursor);
 	}
-	ar_http_request_answer(req, call->http, ar_buf_str(&call->reply));
+	ar_http_request_answer(req, call->http, ar_call_reply(call));
 }
 
 static void call_done(struct ar_call *call)

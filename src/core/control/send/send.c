@@ -49,7 +49,7 @@ static void on_called(struct ar_call *call)
 	struct ar_control_send *s = AR_CONTAINER_OF(call, struct ar_control_send, call);
 
 	if (call->place == AR_PLACE_HERE)
-		finish(s, call->code, ar_buf_str(&call->reply));
+		finish(s, call->code, ar_call_reply(call));
 	else if (call->place == AR_PLACE_PEER)
 		pass_on(s);
 	else
