@@ -31,8 +31,8 @@ test('OPEN-13 CH-11 a peer enrols before there is any session: a fact of the run
 	assert.equal(channelId.replace(/^chan_/, 'sess_').slice(0, home.length), home);
 	assert.ok(resumeToken);
 	await ok(w.rt, 'connect_channel', { ...PEER, channelId: 'my-wall', peerRole: 'host' });
-	const [created, ...connected] = (await readLog(w.rt, home)).map((f) => f.event);
-	assert.deepEqual([created.type, created.payload.title], ['session.created', 'Home']);
+	const [created, started, ...connected] = (await readLog(w.rt, home)).map((f) => f.event);
+	assert.deepEqual([created.type, created.payload.title, started.type], ['session.created', 'Home', 'thread.started']);
 	assert.deepEqual(connected.map((e) => [e.type, e.channelId, e.payload.peerRole, e.sessionId]), [['channel.connected', channelId, 'client', home], ['channel.connected', 'my-wall', 'host', home]]);
 	const before = await summary(w.rt);
 	assert.deepEqual(before.channels.map((c) => [c.channelId, c.status]), [[channelId, 'connected'], ['my-wall', 'connected']]);

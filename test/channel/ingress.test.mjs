@@ -1,9 +1,13 @@
 // Input from remote peers: what order it enters in, what stops at the door, and that nothing remote is shown that is not a fact.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync } from 'node:fs';
 import net from 'node:net';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { sealed, sql } from '../lib/damage.mjs';
 import { ask, facts, pending, seen } from '../lib/gate.mjs';
-import { follow, newFolder, ok, refused, request, startAgentd, startModel, waitFor, world } from '../lib/runtime.mjs';
+import { bin, call, follow, newFolder, ok, refused, request, startAgentd, startModel, waitFor, world } from '../lib/runtime.mjs';
 import { must } from '../tenant/tenants.mjs';
 
 const PEER = { transport: 'sse', peerRole: 'client', credential: 'mine', capabilities: ['streaming', 'resume', 'permissions'] };
@@ -33,7 +37,7 @@ test('CH-03 a remote message enters in five steps: enrolled, resolved, submitted
 	const { turnId } = await must(w.rt, token, 'submit_turn', { sessionId, channelId, text: 'hello from afar' });
 	await must(w.rt, token, 'post_channel_message', { sessionId, channelId, messageKind: 'status', text: 'on the train' });
 	const steps = (await read()).history.events.filter((e) => e.channelId === channelId);
-	assert.deepEqual(steps.map((e) => e.type), ['channel.connected', 'channel.disconnected', 'channel.resumed', 'turn.submitted', 'channel.message']);
+	assert.deepEqual(steps.map((e) => e.type), ['channel.connected', 'channel.disconnected', 'channel.resumed', 'turn.submitted', 'task.created', 'channel.message']);
 	const [enrolled, , back, turn, message] = steps;
 	assert.ok(enrolled.payload.accountRef && enrolled.payload.nativeProtocol === 'chat/1', '1: enrolled, by an account that was authenticated');
 	assert.ok(turn.sessionId === sessionId && turn.threadId && turn.taskId && turn.turnId === turnId, '2: resolved to session, thread and task');
@@ -77,6 +81,44 @@ test('AN-18 every remote message that the API shows is a fact with an id in the 
 	raw.destroy();
 	wall.stop();
 	await rt.stop();
+});
+
+test('AN-18 a message that somebody adds to the database itself is no message of the session: it is refused, verify names the fact and repairs nothing', { skip: process.env.AR_TEST_POSTGRES && 'copies a folder with its SQLite file' }, async () => {
+	const [model, dataDir] = [await startModel(), newFolder()];
+	let rt = await startAgentd({ dataDir, model });
+	const { sessionId } = await ok(rt, 'create_session', {});
+	const { channelId } = await ok(rt, 'connect_channel', { ...PEER, sessionId });
+	await ok(rt, 'post_channel_message', { channelId, messageKind: 'status', text: 'said' });
+	const [said] = await facts(rt, sessionId, 'channel.message');
+	await rt.stop();
+	const key = Buffer.from(sql(dataDir, ['SELECT hex(session) FROM log LIMIT 1']), 'hex');
+	const last = Number(sql(dataDir, ['SELECT max(last_seq) FROM log'])), next = last + 1;
+	const text = JSON.stringify({ ...said, sequence: next, eventId: `${said.eventId.slice(0, -1)}z`, payload: { ...said.payload, preview: 'injected' } });
+	const good = sealed(key, next, next, text), broken = Buffer.from(good);
+	broken[broken.length - 1] ^= 1;
+	const hex = (bytes) => `X'${bytes.toString('hex')}'`;
+	const rows = {
+		'a copy of another row': `(SELECT body FROM log WHERE last_seq = ${said.sequence})`,
+		'a wrong checksum': hex(broken),
+		'no checksum': hex(Buffer.concat([Buffer.of(0), Buffer.from(text)])),
+		'the checksum of its place': hex(good),
+	};
+	const agentctl = (...args) => spawnSync(join(bin, 'agentctl'), ['--socket', rt.socket, ...args], { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: '/nonexistent' } });
+	for (const [what, body] of Object.entries(rows)) {
+		const copy = newFolder();
+		cpSync(join(dataDir, 'data'), join(copy, 'data'), { recursive: true, filter: (path) => !path.endsWith('.sock') });
+		sql(copy, [`INSERT INTO log (session, first_seq, last_seq, at, body, tenant, position) SELECT session, ${next}, ${next}, at, ${body}, tenant, position + 1 FROM log WHERE last_seq = ${last}`]);
+		rt = await startAgentd({ dataDir: copy, model });
+		const answers = await Promise.all([['get_session', { sessionId, limit: 500 }], ['read_events', { sessionId }], ['post_channel_message', { channelId, messageKind: 'status', text: 'later' }]].map(([command, input]) => call(rt, command, input)));
+		assert.deepEqual(answers.map((a) => a.body.error?.code), ['storage_corrupt', 'storage_corrupt', 'storage_corrupt'], what);
+		const listed = (await ok(rt, 'list_sessions', {})).sessions;
+		assert.deepEqual(listed.map((s) => [s.status, s.degraded]), [['unknown', true]], what);
+		for (const args of [['verify', sessionId], ['verify', '--all', '--repair'], ['verify', sessionId]]) {
+			const told = agentctl(...args);
+			assert.deepEqual([told.status, new RegExp(`^${sessionId}  corrupt   log  at fact ${next}  `).test(told.stdout)], [1, true], `${what}: ${args}: ${told.stdout}${told.stderr}`);
+		}
+		await rt.stop();
+	}
 });
 
 test('CH-04 the token of an absent peer runs out: its question comes back from it as an auth failure, for this channel alone, also after a kill -9; others can still answer, and a peer that enrols again is asked again', async () => {

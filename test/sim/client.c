@@ -45,7 +45,7 @@ static void refused(struct box *b, struct ar_str code)
 	if (ar_str_is(code, "internal") || ar_str_is(code, "invalid_input") ||
 	    ar_str_is(code, "invalid_json"))
 		sim_fail(s, "%s answered %.*s: %.*s", b->ask->name,
-			 AR_STR_ARG(b->call.reply.p ? ar_buf_str(&b->call.reply) : code),
+			 AR_STR_ARG(ar_call_reply(&b->call).len ? ar_call_reply(&b->call) : code),
 			 AR_STR_ARG(ar_buf_str(&b->body)));
 	if (b->ask == &sim_asks[SIM_ASK_REPEAT] && !is_outage(code))
 		sim_fail(s, "a repeat of turn #%u was refused: %.*s", b->about->number, AR_STR_ARG(code));
@@ -64,7 +64,7 @@ static void refused(struct box *b, struct ar_str code)
 static void judge(struct box *b)
 {
 	struct sim *s = b->client->sim;
-	struct ar_str text = ar_buf_str(&b->call.reply);
+	struct ar_str text = ar_call_reply(&b->call);
 	struct ar_error err;
 	struct ar_json v;
 
@@ -243,7 +243,7 @@ static void done_now(struct ar_call *call)
 	struct now *n = AR_CONTAINER_OF(call, struct now, call);
 
 	n->http = call->http;
-	n->reply = sim_keep(n->sim, ar_buf_str(&call->reply));
+	n->reply = sim_keep(n->sim, ar_call_reply(call));
 	ar_call_fini(call);
 }
 

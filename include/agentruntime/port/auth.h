@@ -59,12 +59,23 @@ enum ar_auth_slot {
 	AR_AUTH_STREAM, /* a subscription, for as long as it is open */
 };
 
+/* The protocol that a call came by. */
+enum ar_call_protocol {
+	AR_PROTOCOL_NOT_KNOWN, /* a node that does not say so passed it on */
+	AR_PROTOCOL_HTTP,
+	AR_PROTOCOL_WEBSOCKET,
+	AR_PROTOCOL_STDIO,
+	AR_PROTOCOL_INSIDE, /* from a part of this process: the A2A server, or the program that embeds it */
+	AR_PROTOCOL_COUNT,
+};
+
 /* Where a call came from, as far as that is known. Text is borrowed, like a principal's. */
 struct ar_call_origin {
 	struct ar_str address; /* of the other end, over TCP; absent: none, or not known */
 	struct ar_str request_id; /* that the client gave; absent: it gave none */
 	struct ar_str trace_parent; /* W3C traceparent that the client gave; absent: none, or no valid one */
 	const char *via; /* tcp, unix, stdio; NULL: not known */
+	enum ar_call_protocol protocol;
 	bool has_uid;
 	unsigned uid; /* with has_uid: the kernel's word */
 };

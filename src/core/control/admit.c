@@ -60,6 +60,21 @@ enum ar_status ar_control_admit(struct ar_control *c, const struct ar_principal 
 	return AR_E_REFUSED;
 }
 
+enum ar_status ar_control_need_right(const struct ar_call *c, unsigned right, const char *scope,
+				     const char *what, struct ar_error *err)
+{
+	const struct ar_principal *who = ar_control_who(c->who);
+	struct ar_error why = { 0 };
+
+	if (who->rights & (right | AR_RIGHT_ADMIN))
+		return AR_OK;
+	ar_refuse(&why, AR_ERR_NOT_AUTHORIZED, "%s needs the scope '%s', which the caller does not have",
+		  what, scope);
+	report_refusal(c->control, who, &c->from, ar_command_describe(c->command)->name, &why);
+	*err = why;
+	return AR_E_REFUSED;
+}
+
 /* The scope submit is for work. These end some of it, or make it smaller. */
 static bool ends_work(const struct ar_command_desc *what)
 {

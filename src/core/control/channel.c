@@ -21,6 +21,68 @@ enum ar_status ar_channel_target(struct ar_call *c, struct ar_str session_id, st
 	return AR_OK;
 }
 
+/* ---- what a peer says of itself ---- */
+
+#define BIT(transport) (1u << AR_TRANSPORT_##transport)
+
+/* The transports that a peer can have that asks by this protocol. Who connects by HTTP may open its stream
+ * elsewhere; the stream shows it. */
+static const struct {
+	const char *name;
+	unsigned calls, streams;
+} protocols[AR_PROTOCOL_COUNT] = {
+	[AR_PROTOCOL_NOT_KNOWN] = { "an unknown protocol", ~BIT(GRPC), ~BIT(GRPC) },
+	[AR_PROTOCOL_HTTP] = { "HTTP",
+			       BIT(HTTP_JSON) | BIT(SSE) | BIT(WEBSOCKET) | BIT(JSON_RPC) | BIT(CUSTOM),
+			       BIT(HTTP_JSON) | BIT(SSE) | BIT(CUSTOM) },
+	[AR_PROTOCOL_WEBSOCKET] = { "WebSocket", BIT(WEBSOCKET) | BIT(JSON_RPC) | BIT(CUSTOM),
+				    BIT(WEBSOCKET) | BIT(JSON_RPC) | BIT(CUSTOM) },
+	[AR_PROTOCOL_STDIO] = { "stdio", BIT(STDIO) | BIT(JSON_RPC) | BIT(CUSTOM),
+				BIT(STDIO) | BIT(JSON_RPC) | BIT(CUSTOM) },
+	/* the A2A server says how its callers talk */
+	[AR_PROTOCOL_INSIDE] = { "a call of this process",
+				 BIT(IN_PROCESS) | BIT(HTTP_JSON) | BIT(JSON_RPC) | BIT(CUSTOM),
+				 BIT(IN_PROCESS) | BIT(CUSTOM) },
+};
+
+/* What a peer has to be allowed to be called this. */
+static const struct {
+	unsigned right;
+	const char *scope, *what;
+} roles[] = {
+	[AR_PEER_ROLE_CLIENT] = { AR_RIGHT_READ, "read", "a peer in the role 'client'" },
+	[AR_PEER_ROLE_HOST] = { AR_RIGHT_DECIDE, "decide", "a peer in the role 'host'" },
+	[AR_PEER_ROLE_WORKER] = { AR_RIGHT_WORKER, "worker", "a peer in the role 'worker'" },
+	[AR_PEER_ROLE_REMOTE_RUNTIME] = { AR_RIGHT_SUBMIT, "submit", "a peer in the role 'remote_runtime'" },
+	[AR_PEER_ROLE_PEER_AGENT] = { AR_RIGHT_SUBMIT, "submit", "a peer in the role 'peer_agent'" },
+	[AR_PEER_ROLE_TOOL_SERVER] = { AR_RIGHT_WORKER, "worker", "a peer in the role 'tool_server'" },
+};
+
+enum ar_status ar_channel_check_claims(const struct ar_call *c, struct ar_error *err)
+{
+	const struct ar_cmd_connect_channel_in *in = c->input;
+
+	if (!(protocols[c->from.protocol].calls & (1u << in->transport)))
+		return ar_refuse(
+			err, AR_ERR_INVALID_INPUT,
+			"transport is '%s', and this call came by %s; name the one that the peer uses",
+			ar_enum_name(&ar_transport_desc, in->transport), protocols[c->from.protocol].name);
+	return ar_control_need_right(c, roles[in->peer_role].right, roles[in->peer_role].scope,
+				     roles[in->peer_role].what, err);
+}
+
+static enum ar_status check_stream(const struct ar_channel *channel, enum ar_call_protocol protocol,
+				   struct ar_error *err)
+{
+	if (protocols[protocol].streams & (1u << channel->transport))
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_INVALID_INPUT,
+			 "channel '%.*s' is connected as '%s', and its stream comes by %s; connect it again "
+			 "with the transport that it uses",
+			 AR_STR_ARG(ar_str_utf8_prefix(channel->id, 64)),
+			 ar_enum_name(&ar_transport_desc, (int)channel->transport), protocols[protocol].name);
+}
+
 /* ---- tokens ---- */
 
 #define MINTS 2 /* 74 random bits each */
@@ -218,6 +280,8 @@ enum ar_status ar_channel_follow(struct ar_control *c, const struct ar_cmd_subsc
 				 "channel '%.*s' is not connected; call connect_channel or "
 				 "reconnect_channel, then subscribe",
 				 AR_STR_ARG(ar_str_utf8_prefix(in->channel_id, 64)));
+	if (check_stream(channel, call->protocol, err) != AR_OK)
+		return AR_E_REFUSED;
 	if (ar_str_absent(r->after))
 		r->after = ar_arena_str(call->arena, ar_channel_reach_of(s, channel, call->arena).cursor);
 	leave_out_questions(channel, r, flags);

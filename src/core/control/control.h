@@ -215,6 +215,7 @@ struct ar_call_origin ar_control_read_origin(struct ar_json v, struct ar_arena *
 struct ar_subscribe_call {
 	struct ar_str body; /* JSON input of subscribe_events */
 	const struct ar_principal *who; /* as in struct ar_call; borrowed until this returns */
+	enum ar_call_protocol protocol;
 	bool is_from_peer;
 	enum ar_place place; /* result */
 	struct ar_str peer; /* result: PEER, the owner's address, valid until control returns to the loop */

@@ -68,6 +68,7 @@ struct ar_call_work {
 	struct ar_creating *creating; /* a workspace of a tenant with a quota of them; NULL: not that */
 	size_t base, size; /* of an output in parts: where this one begins, and all of it */
 	bool is_replaced; /* what is read stands for an output that was redacted */
+	bool is_older; /* the window of a session's history is not the newest one */
 
 	struct ar_engine_request write;
 	struct ar_store_tenant whose;
@@ -98,6 +99,10 @@ AR_MUST_USE enum ar_status ar_control_admit(struct ar_control *c, const struct a
 					    const struct ar_call_origin *from,
 					    const struct ar_command_desc *what,
 					    struct ar_error *err); /* from: NULL, not known */
+
+/* A part of what the call asks, `what`, needs a right of its own. */
+AR_MUST_USE enum ar_status ar_control_need_right(const struct ar_call *c, unsigned right, const char *scope,
+						 const char *what, struct ar_error *err);
 
 /* Whether there is memory for what the command begins; see ar_control_mind_memory(). Then it
  * is counted until it is done. */
@@ -213,6 +218,10 @@ const void *ar_call_index_record(struct ar_call *c, const struct ar_struct_desc 
 AR_MUST_USE enum ar_status ar_channel_target(struct ar_call *c, struct ar_str session_id,
 					     struct ar_str channel_id, struct ar_str *ret_session_key,
 					     struct ar_error *err);
+
+/* connect_channel: refuses what the peer says of itself and what the server knows to be otherwise, or the
+ * caller has no right to. */
+AR_MUST_USE enum ar_status ar_channel_check_claims(const struct ar_call *c, struct ar_error *err);
 
 /* Of connect_channel and reconnect_channel: the tokens for the decision. */
 void ar_channel_tokens(struct ar_call *c, struct ar_channel_token *ret);

@@ -1,5 +1,6 @@
 /* Reads of sessions: one, one thread of it, a window of its history, all of them. */
 #include "control_priv.h"
+#include "channel/channel.h"
 #include "find/degraded.h"
 #include "storage.h"
 #include "projection.h"
@@ -13,15 +14,25 @@
 
 /* ---- get_session, get_thread_read ---- */
 
-/* The newest `limit` lines of the rows, and the sequence of the first of them. */
-static void write_history(const struct ar_store_read *read, uint64_t below, size_t limit, struct ar_jw *w)
+/* The sequences of the first and the last fact of a page. */
+struct window {
+	uint64_t first, last;
+};
+
+/* The newest `limit` facts of the rows that are not after `from`. */
+static struct window window_of(const struct ar_store_read *read, size_t limit)
 {
 	uint64_t newest = read->row_count ? read->rows[read->row_count - 1].last_seq : 0;
-	uint64_t last = below - 1 < newest ? below - 1 : newest;
-	uint64_t first = last > limit ? last - limit + 1 : 1;
+	struct window w = { .last = read->from < newest ? read->from : newest };
 
-	if (read->row_count && first < read->rows[0].first_seq)
-		first = read->rows[0].first_seq;
+	w.first = w.last > limit ? w.last - limit + 1 : 1;
+	if (read->row_count && w.first < read->rows[0].first_seq)
+		w.first = read->rows[0].first_seq;
+	return w;
+}
+
+static void write_history(const struct ar_store_read *read, struct window page, struct ar_jw *w)
+{
 	ar_jw_key(w, "history");
 	ar_jw_open(w);
 	ar_jw_key(w, "events");
@@ -32,17 +43,49 @@ static void write_history(const struct ar_store_read *read, uint64_t below, size
 
 		for (; !ar_str_empty(rest); sequence++) {
 			rest = ar_str_split(rest, '\n', &line);
-			if (sequence >= first && sequence <= last && !ar_str_empty(line))
+			if (sequence >= page.first && sequence <= page.last && !ar_str_empty(line))
 				ar_jw_raw(w, line);
 		}
 	}
 	ar_jw_close_array(w);
-	if (read->row_count && first > 1) {
+	if (read->row_count && page.first > 1) {
 		ar_jw_key(w, "cursor");
-		ar_buf_addf(w->out, "\"%llu\"", (unsigned long long)first);
+		ar_buf_addf(w->out, "\"%llu\"", (unsigned long long)page.first);
 		w->comma = true;
 	}
 	ar_jw_close(w);
+}
+
+static void on_recorded(struct ar_engine_request *r)
+{
+	struct ar_call *c = AR_CONTAINER_OF(r, struct ar_call_work, write)->call;
+
+	if (r->status == AR_OK) {
+		ar_call_done(c, 200);
+		return;
+	}
+	ar_buf_clear(&c->reply);
+	ar_call_fail_or_move(c, &r->err);
+}
+
+/* The session decides whether this is news of the channel; the answer waits for it. */
+static void record_window(struct ar_call *c, struct window page)
+{
+	struct ar_call_work *q = c->work;
+	const struct ar_cmd_get_session_in *in = c->input;
+	const struct ar_principal *who = ar_control_who(c->who);
+
+	q->write = (struct ar_engine_request){
+		.session = q->view.session,
+		.input = { .kind = AR_IN_CHANNEL_READ,
+			   .account = who->actor,
+			   .tenant = who->tenant,
+			   .channel = { .id = in->channel_id,
+					.from = (int64_t)page.first,
+					.to = (int64_t)page.last } },
+		.done = on_recorded,
+	};
+	ar_engine_write(c->control->engine, &q->write);
 }
 
 static void on_history(struct ar_store_op *op)
@@ -50,6 +93,9 @@ static void on_history(struct ar_store_op *op)
 	struct ar_call_work *q = AR_CONTAINER_OF(op, struct ar_call_work, read.op);
 	struct ar_call *c = q->call;
 	struct ar_jw w = { .out = &c->reply, .comma = true };
+	const struct ar_cmd_get_session_in *in = c->input;
+	struct window page;
+	bool is_for_channel;
 
 	if (op->status != AR_OK) {
 		struct ar_error err = op->err;
@@ -59,10 +105,15 @@ static void on_history(struct ar_store_op *op)
 		ar_call_fail(c, &err);
 		return;
 	}
-	write_history(&q->read, q->read.from + 1, q->limit, &w);
+	page = window_of(&q->read, q->limit);
+	is_for_channel = !ar_str_absent(in->channel_id) && q->is_older && q->read.row_count > 0;
+	write_history(&q->read, page, &w);
 	ar_jw_close(&w);
 	ar_store_op_fini(op);
-	ar_call_done(c, 200);
+	if (is_for_channel)
+		record_window(c, page);
+	else
+		ar_call_done(c, 200);
 }
 
 static void read_history(struct ar_call *c, uint64_t from)
@@ -139,16 +190,33 @@ static void answer_without_history(struct ar_call *c, const struct ar_session *s
 	ar_call_done(c, 200);
 }
 
+/* Whether the caller reads for a channel of its own, when it says so. */
+static enum ar_status check_reader(const struct ar_call *c, const struct ar_session *s, struct ar_error *err)
+{
+	struct ar_str id = ((const struct ar_cmd_get_session_in *)c->input)->channel_id;
+	const struct ar_channel *channel = ar_str_absent(id) ? NULL : ar_session_channel(s, id);
+
+	if (ar_str_absent(id) || (channel && ar_str_eq(channel->account, ar_control_who(c->who)->actor)))
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_CHANNEL_NOT_FOUND, "session %.*s has no channel '%.*s' of yours",
+			 AR_STR_ARG(s->id), AR_STR_ARG(ar_str_utf8_prefix(id, 64)));
+}
+
 static void seen_session(struct ar_engine_view *v, const struct ar_session *s, const struct ar_error *err)
 {
 	struct ar_call_work *q = AR_CONTAINER_OF(v, struct ar_call_work, view);
 	struct ar_call *c = q->call;
 	const struct ar_cmd_get_session_in *in = c->input;
 	struct ar_jw w = ar_jw(&c->reply);
+	struct ar_error refused;
 	uint64_t before = 0;
 
 	if (!s) {
 		ar_call_fail_or_move(c, err);
+		return;
+	}
+	if (check_reader(c, s, &refused) != AR_OK) {
+		ar_call_fail(c, &refused);
 		return;
 	}
 	if (!ar_str_absent(in->cursor) &&
@@ -163,6 +231,7 @@ static void seen_session(struct ar_engine_view *v, const struct ar_session *s, c
 	}
 	write_session(c, s, &w);
 	q->limit = ar_call_limit(in->limit, HISTORY_DEFAULT, HISTORY_MAX);
+	q->is_older = before > 0 && before <= s->head;
 	read_history(c, before ? before - 1 : s->head);
 }
 

@@ -376,10 +376,8 @@ static enum ar_status target_connect_channel(struct ar_call *c, struct target *t
 	if (ar_str_absent(ar_id_session_key(in->channel_id)) &&
 	    check_own_id(in->channel_id, "channelId", err) != AR_OK)
 		return AR_E_REFUSED;
-	/* No door of ours speaks these: a fact that says so would be wrong. */
-	if (in->transport == AR_TRANSPORT_GRPC || in->transport == AR_TRANSPORT_IN_PROCESS)
-		return ar_refuse(err, AR_ERR_INVALID_INPUT,
-				 "no peer can reach agentd by this transport; name the one that it uses");
+	if (ar_channel_check_claims(c, err) != AR_OK)
+		return AR_E_REFUSED;
 	return ar_channel_target(c, in->session_id, in->channel_id, &t->session_key, err);
 }
 

@@ -288,8 +288,10 @@ static enum ar_status run_status(struct ar_session *s, const struct ar_event *e,
 	(void)err;
 	if (turn && ar_str_is(p->phase, AR_PHASE_INTERRUPTING))
 		interrupting(s, turn, p);
-	if (turn && ar_str_is(p->phase, AR_PHASE_STEERED))
+	if (turn && ar_str_is(p->phase, AR_PHASE_STEERED)) {
 		steered(s, e, turn);
+		ar_apply_channel_used(s, e);
+	}
 	if (turn && ar_str_is(p->phase, AR_PHASE_TOOLS_REQUESTED))
 		tools_requested(s, e, turn);
 	if (turn && ar_str_is(p->phase, AR_PHASE_WAITING_SUBAGENTS))
@@ -536,6 +538,7 @@ static ar_apply_fn *const appliers[AR_EV_COUNT] = {
 	[AR_EV_CONTEXT_COMPACTION_COMPLETED] = ar_apply_compaction_completed,
 	[AR_EV_CONTEXT_COMPACTION_FAILED] = ar_apply_compaction_failed,
 	[AR_EV_ACTION_REQUIRED] = ar_apply_action_required,
+	[AR_EV_HISTORY_WINDOW_LOADED] = ar_apply_window_loaded,
 	[AR_EV_CHANNEL_CONNECTED] = ar_apply_channel_connected,
 	[AR_EV_CHANNEL_DISCONNECTED] = ar_apply_channel,
 	[AR_EV_CHANNEL_RESUMED] = ar_apply_channel,

@@ -67,10 +67,10 @@ ar_apply_fn ar_apply_task_created, ar_apply_attempt_started, ar_apply_attempt_en
 	ar_apply_permission_resolved, ar_apply_policy_changed, ar_apply_runtime_warning,
 	ar_apply_process_started, ar_apply_process_input, ar_apply_process_completed, ar_apply_process_failed,
 	ar_apply_process_terminated, ar_apply_violation, ar_apply_repaired, ar_apply_boundary,
-	ar_apply_channel_connected, ar_apply_channel, ar_apply_channel_message, ar_apply_output_spilled,
-	ar_apply_artifact_changed, ar_apply_session_updated, ar_apply_catalog_resolved,
-	ar_apply_reasoning_summary, ar_apply_evidence_changed, ar_apply_output_expired,
-	ar_apply_output_redacted, ar_apply_runtime_error;
+	ar_apply_window_loaded, ar_apply_channel_connected, ar_apply_channel, ar_apply_channel_message,
+	ar_apply_output_spilled, ar_apply_artifact_changed, ar_apply_session_updated,
+	ar_apply_catalog_resolved, ar_apply_reasoning_summary, ar_apply_evidence_changed,
+	ar_apply_output_expired, ar_apply_output_redacted, ar_apply_runtime_error;
 ar_apply_fn ar_apply_workspace_created, ar_apply_workspace_updated, ar_apply_workspace_archived,
 	ar_apply_workspace_bound, ar_apply_workspace_inspected, ar_apply_workspace_servers_starting,
 	ar_apply_workspace_servers_started;

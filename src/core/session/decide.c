@@ -72,6 +72,8 @@ static ar_decide_fn *decision_for(const struct ar_input *in)
 		return ar_decide_channel_gone;
 	case AR_IN_CHANNEL_DUE:
 		return ar_decide_channel_due;
+	case AR_IN_CHANNEL_READ:
+		return ar_decide_channel_read;
 	case AR_IN_TASK_DUE:
 		return ar_decide_task_due;
 	case AR_IN_ACCESS:

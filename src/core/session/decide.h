@@ -286,8 +286,8 @@ ar_decide_fn ar_decide_model_done, ar_decide_retry_due, ar_decide_tool_done, ar_
 	ar_decide_hook_done, ar_decide_inspected, ar_decide_servers, ar_decide_checkpoint_done,
 	ar_decide_recover, ar_decide_repair, ar_decide_budget_due, ar_decide_action_due, ar_decide_tool_asked,
 	ar_decide_process_ready, ar_decide_process_told, ar_decide_process_over, ar_decide_silence_due,
-	ar_decide_channel_followed, ar_decide_channel_gone, ar_decide_channel_due, ar_decide_task_due,
-	ar_decide_access, ar_decide_worker_changed, ar_decide_sent, ar_decide_schedule_due, ar_decide_job_due,
-	ar_decide_contents;
+	ar_decide_channel_followed, ar_decide_channel_gone, ar_decide_channel_due, ar_decide_channel_read,
+	ar_decide_task_due, ar_decide_access, ar_decide_worker_changed, ar_decide_sent,
+	ar_decide_schedule_due, ar_decide_job_due, ar_decide_contents, ar_decide_workspace_read;
 
 #endif

@@ -46,6 +46,7 @@ enum ar_input_kind {
 	AR_IN_SERVERS, /* the servers of a workspace were started for a turn, or were not */
 	AR_IN_CONTENTS, /* contents are stored, without a fact */
 	AR_IN_CHANNEL_DUE, /* the token of a peer that is away runs out */
+	AR_IN_CHANNEL_READ, /* the peer of a channel was given an older window of the history */
 };
 
 /* Output bytes of a step, in order: which kind, which of several, how many. */
@@ -269,6 +270,7 @@ struct ar_input {
 		struct {
 			struct ar_str id;
 			int reason; /* GONE: of channel.disconnected */
+			int64_t from, to; /* READ: sequences of the first and the last fact of it */
 		} channel; /* CHANNEL_* */
 		const struct ar_audit *access; /* port/auth.h */
 		const struct ar_repair *repair;

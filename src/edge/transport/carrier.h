@@ -28,6 +28,7 @@ struct ar_source {
 	bool is_peer; /* another node of the cluster, at its own address */
 	bool is_loopback; /* TCP from this machine */
 	bool is_tls;
+	bool is_inside; /* a part of this process */
 	char address[46]; /* of the other end, over TCP; empty: none */
 };
 

@@ -34,6 +34,18 @@ bool ar_http_head_has_bearer(const struct ar_http_head *r)
 	return !ar_str_absent(bearer_of(r));
 }
 
+/* A message of JSON-RPC has no method of HTTP. */
+static enum ar_call_protocol protocol_of(const struct ar_http_request *req)
+{
+	const struct ar_source *from = req->carrier->source;
+
+	if (from->is_inside)
+		return AR_PROTOCOL_INSIDE;
+	if (!req->head || !ar_str_absent(req->head->method))
+		return AR_PROTOCOL_HTTP;
+	return from->is_unix || from->address[0] ? AR_PROTOCOL_WEBSOCKET : AR_PROTOCOL_STDIO;
+}
+
 /* What another node passed on came from where that node says. */
 struct ar_call_origin ar_http_request_origin(const struct ar_http_request *req)
 {
@@ -48,6 +60,7 @@ struct ar_call_origin ar_http_request_origin(const struct ar_http_request *req)
 		.via = from->is_unix	  ? "unix"
 		       : from->address[0] ? "tcp"
 					  : "stdio",
+		.protocol = protocol_of(req),
 		.has_uid = (from->is_unix || from->is_loopback) && from->uid != AR_NO_USER,
 		.uid = from->uid
 	};
@@ -72,7 +85,7 @@ bool ar_http_request_read_principal(struct ar_http_request *req, struct ar_princ
 {
 	struct ar_str text;
 	struct ar_json v;
-	int64_t rights, mark;
+	int64_t rights, mark, protocol;
 
 	*ret = (struct ar_principal){ 0 };
 	if (ar_str_absent(req->head->principal) ||
@@ -90,6 +103,9 @@ bool ar_http_request_read_principal(struct ar_http_request *req, struct ar_princ
 	if (ar_json_i64(ar_json_get(v, "mark"), &mark))
 		ret->mark = (uint64_t)mark;
 	req->forwarded_from = ar_control_read_origin(v, &req->pool);
+	if (ar_json_i64(ar_json_get(v, "protocol"), &protocol) && protocol > 0 &&
+	    protocol < AR_PROTOCOL_COUNT)
+		req->forwarded_from.protocol = (enum ar_call_protocol)protocol;
 	ret->rights = (unsigned)rights & AR_RIGHT_ALL;
 	return !ar_str_empty(ret->tenant) && !ar_str_empty(ret->actor);
 }
@@ -122,6 +138,7 @@ void ar_principal_write_header(const struct ar_principal *who, const struct ar_c
 		ar_jw_mbool(&w, "runtime", true);
 	ar_jw_mint(&w, "rights", who->rights);
 	ar_control_write_origin(&w, from);
+	ar_jw_mint(&w, "protocol", from->protocol);
 	ar_jw_close(&w);
 	ar_buf_addz(out, AR_PRINCIPAL_HEADER ": ");
 	ar_buf_adds(out, ar_base64(&a, ar_buf_str(&text)));

@@ -4,6 +4,7 @@
  * flush, once per turn of the loop: many events become one write, and nothing re-enters the core. How
  * frames look on the wire is the carrier's. Owner: the loop thread. */
 #include "sse.h"
+#include "credentials.h"
 #include "mem.h"
 #include "peer/forward.h"
 #include "server.h"
@@ -136,6 +137,7 @@ static void subscribe(struct ar_sse *s)
 	struct ar_carrier *c = s->carrier;
 	struct ar_subscribe_call call = { .body = c->request->body,
 					  .who = c->who,
+					  .protocol = ar_http_request_origin(c->request).protocol,
 					  .is_from_peer = c->source->is_peer };
 	struct ar_error err = { 0 };
 

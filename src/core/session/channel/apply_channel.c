@@ -103,6 +103,21 @@ static void close_question(struct ar_channel *c, struct ar_str action)
 	}
 }
 
+/* Without a channel it was the runtime that read it back. */
+enum ar_status ar_apply_window_loaded(struct ar_session *s, const struct ar_event *e,
+				      struct ar_error *err AR_UNUSED)
+{
+	const struct ar_ev_history_window_loaded *p = PAYLOAD(e, history_window_loaded);
+	struct ar_channel *c = channel_of(s, e);
+	uint64_t from;
+
+	if (!c || !ar_str_to_u64(p->start_cursor, &from))
+		return AR_OK;
+	c->read_from = AR_OPT_INT((int64_t)from);
+	c->seen = e->time;
+	return AR_OK;
+}
+
 enum ar_status ar_apply_channel(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	struct ar_channel *c = channel_of(s, e);

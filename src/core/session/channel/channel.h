@@ -24,6 +24,7 @@ struct ar_channel {
 	int64_t transport, role; /* enums transport, peer_role */
 	int64_t status; /* of the channel machine */
 	int64_t acked; /* sequence */
+	struct ar_opt_int read_from; /* where the older window on record begins; not set: there is none */
 	ar_usec seen, token_expires;
 	struct ar_opt_int heartbeat; /* ms; without one silence says nothing */
 	struct ar_vec open; /* struct ar_bridged: questions that it was asked and that nobody has answered */

@@ -337,6 +337,30 @@ enum ar_status ar_decide_channel_followed(struct ar_decision *d, struct ar_error
 	return AR_OK;
 }
 
+/* Its peer read an older window of the history. The first one is a fact: a cursor is from an earlier answer,
+ * so each window after it goes on from there or was read before. However long the history is and however
+ * short the windows are, a channel adds one fact. */
+enum ar_status ar_decide_channel_read(struct ar_decision *d, struct ar_error *err)
+{
+	int64_t from = d->input->channel.from, to = d->input->channel.to;
+	const struct ar_channel *c;
+	struct ar_ids ids;
+
+	if (find_own(d, d->input->channel.id, &c, err) != AR_OK)
+		return AR_E_REFUSED;
+	if (d->session->threads.count == 0 || c->read_from.set)
+		return AR_OK;
+	ids = ar_ids_thread(d->session->threads.at[0]);
+	ids.at[AR_SCOPE_CHANNEL] = c->id;
+	ar_decide_emit(d, AR_EV_HISTORY_WINDOW_LOADED, &ids,
+		       &(struct ar_ev_history_window_loaded){
+			       .start_cursor = ar_arena_fmt(d->arena, "%lld", (long long)from),
+			       .end_cursor = ar_arena_fmt(d->arena, "%lld", (long long)to),
+			       .count = to - from + 1,
+			       .truncated = from > 1 });
+	return AR_OK;
+}
+
 void ar_channels_recover(struct ar_decision *d)
 {
 	for (size_t i = 0; i < d->session->channels.count; i++)

@@ -21,6 +21,7 @@ static const struct ar_field_desc channel_fields[] = {
 	TIME(ar_channel, seen),
 	TIME(ar_channel, token_expires),
 	OPT(ar_channel, heartbeat),
+	OPT(ar_channel, read_from),
 };
 static const struct ar_field_desc bridged_fields[] = {
 	STR(ar_bridged, action),

@@ -411,8 +411,7 @@ enum ar_status ar_apply_task_progress(struct ar_session *s, const struct ar_even
 {
 	const struct ar_ev_task_progress *p = KEPT(s, e, task_progress);
 	struct ar_turn *turn = NULL;
-	struct ar_task *task =
-		p->remote_task ? task_of(s, e, &turn) : ar_session_declared(s, e->ids[AR_SCOPE_TASK]);
+	struct ar_task *task = task_of(s, e, &turn);
 	struct ar_sheet *sheet = task ? task->sheet : NULL;
 	struct ar_run *run = task ? ar_task_open_run(task) : NULL;
 

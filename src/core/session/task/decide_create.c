@@ -1,5 +1,6 @@
 /* create_task, update_task, archive_task: a task gets an identity, changes what is said about
  * it, leaves the lists. Pure. */
+#include "channel/channel.h"
 #include "delivery/delivery.h"
 #include "clock.h"
 #include "codec.h"
@@ -48,6 +49,8 @@ static enum ar_status check_create(const struct ar_decision *d, struct ar_error 
 				 AR_STR_ARG(in->task_id));
 	if (!ar_str_absent(in->command) && ar_str_empty(in->command))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT, "command: give a command, or leave it out");
+	if (!ar_str_absent(in->channel_id) && ar_channel_check_own(d, in->channel_id, err) != AR_OK)
+		return AR_E_REFUSED;
 	if (ar_delivery_check(d, in->delivery, err) != AR_OK ||
 	    ar_criteria_check(in->acceptance, AR_ERR_INVALID_INPUT, err) != AR_OK)
 		return AR_E_REFUSED;
@@ -70,6 +73,7 @@ static void say_created(struct ar_decision *d, const struct ar_task *task)
 	struct ar_ids ids = ar_task_ids(task, NULL);
 
 	ids.at[AR_SCOPE_TURN] = task->sheet->turn;
+	ids.at[AR_SCOPE_CHANNEL] = in->channel_id;
 	ar_decide_emit(d, AR_EV_TASK_CREATED, &ids,
 		       &(struct ar_ev_task_created){
 			       .objective = in->objective,
@@ -81,7 +85,10 @@ static void say_created(struct ar_decision *d, const struct ar_task *task)
 			       .constraints = in->constraints,
 			       .task_profile = in->profile,
 			       .acceptance = in->acceptance,
-			       .requested_by = ar_task_caller(d, in->requested_by),
+			       .requested_by =
+				       ar_task_caller(d, in->requested_by
+								 ? in->requested_by
+								 : ar_task_channel(d, in->channel_id)),
 			       .owner = in->owner,
 			       .assignee = in->assignee,
 			       .priority = in->priority,
@@ -142,6 +149,7 @@ enum ar_status ar_decide_create_task(struct ar_decision *d, struct ar_error *err
 	task.id = ar_str_absent(in->task_id) ? ar_decide_mint(d, "task", &d->counters.task) : in->task_id;
 	task.parent = parent ? parent->id : AR_STR_NONE;
 	task.root = parent ? parent->root : task.id;
+	ar_channel_note_use(d, in->channel_id);
 	say_created(d, &task);
 	if (in->missed_run)
 		say_missed(d, &task, in->missed_run);
@@ -209,7 +217,8 @@ static void say_updated(struct ar_decision *d, const struct ar_task *task,
 						   .previous = before,
 						   .updated_at = d->input->now,
 						   .submitted_by =
-							   ar_people_with_caller(d, task->sheet->people) });
+							   ar_people_with_caller(d, task->sheet->people),
+						   .actor = d->input->account });
 }
 
 enum ar_status ar_decide_update_task(struct ar_decision *d, struct ar_error *err)
@@ -261,7 +270,8 @@ enum ar_status ar_decide_archive_task(struct ar_decision *d, struct ar_error *er
 	if (task->status != AR_TASK_ARCHIVED)
 		ar_task_emit(d, task, AR_EV_TASK_ARCHIVED,
 			     &(struct ar_ev_task_archived){ .previous_status = ar_task_status_word(task),
-							    .reason = in->reason });
+							    .reason = in->reason,
+							    .actor = d->input->account });
 	ar_decide_reply(d, AR_CMD_ARCHIVE_TASK,
 			&(struct ar_cmd_archive_task_out){ .task_id = task->id,
 							   .status = AR_ARCHIVE_TASK_STATUS_ARCHIVED });

@@ -74,13 +74,20 @@ struct ar_str ar_task_status_word(const struct ar_task *task)
 	return ar_str_from(ar_machine_state_name(AR_MACHINE_TASK, (int)task->status));
 }
 
+static const struct ar_shape_party *party(struct ar_decision *d, struct ar_str kind, struct ar_str id)
+{
+	struct ar_shape_party *made = ar_arena_alloc(d->arena, sizeof(*made));
+
+	*made = (struct ar_shape_party){ .kind = kind, .id = id };
+	return made;
+}
+
 const struct ar_shape_party *ar_task_caller(struct ar_decision *d, const struct ar_shape_party *said)
 {
-	struct ar_shape_party *caller;
+	return said ? said : party(d, AR_STR("caller"), d->input->account);
+}
 
-	if (said)
-		return said;
-	caller = ar_arena_alloc(d->arena, sizeof(*caller));
-	*caller = (struct ar_shape_party){ .kind = AR_STR("caller"), .id = d->input->account };
-	return caller;
+const struct ar_shape_party *ar_task_channel(struct ar_decision *d, struct ar_str channel)
+{
+	return ar_str_absent(channel) ? NULL : party(d, AR_STR("channel"), channel);
 }

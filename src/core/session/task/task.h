@@ -29,8 +29,9 @@ void ar_task_emit(struct ar_decision *d, const struct ar_task *task, enum ar_eve
 /* The word of its status, as readers see it. */
 struct ar_str ar_task_status_word(const struct ar_task *task);
 
-/* Who asks; `said` is what the command says of it, or NULL. */
+/* Who asks; `said` is what the command says of it, or NULL. The channel that does; NULL: none. */
 const struct ar_shape_party *ar_task_caller(struct ar_decision *d, const struct ar_shape_party *said);
+const struct ar_shape_party *ar_task_channel(struct ar_decision *d, struct ar_str channel);
 
 /* task.accepted; `owner` NULL: the runtime. */
 void ar_task_say_accepted(struct ar_decision *d, const struct ar_task *task,
@@ -194,7 +195,7 @@ struct ar_own_call {
 	struct ar_str args, detail;
 };
 void ar_task_run_call(struct ar_decision *d, struct ar_turn *turn, const struct ar_own_call *own);
-#define AR_CATEGORY_END_UNKNOWN "end_unknown" /* of a run whose command cannot be reached any more */
+#define AR_CATEGORY_END_UNKNOWN "end_unknown" /* of a run that nobody can ask how it ended */
 
 /* How the newest call of the turn ended; its process when it had one. */
 struct ar_command_end {

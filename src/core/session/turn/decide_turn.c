@@ -224,10 +224,12 @@ void ar_decide_start(struct ar_decision *d, struct ar_turn *turn)
 /* ---- submitting ---- */
 
 /* Each turn has a task; this one is the runtime's own and hidden from lists by default. */
-static void create_task(struct ar_decision *d, const struct ar_turn *turn, const struct ar_task *parent)
+static void create_task(struct ar_decision *d, const struct ar_turn *turn, struct ar_str channel,
+			const struct ar_task *parent)
 {
 	struct ar_ids ids = ar_ids_turn(d, turn);
 
+	ids.at[AR_SCOPE_CHANNEL] = channel;
 	ids.at[AR_SCOPE_TASK] = ar_decide_mint(d, "task", &d->counters.task);
 	ids.at[AR_SCOPE_PARENT_TASK] = parent ? parent->id : AR_STR_NONE;
 	ids.at[AR_SCOPE_ROOT_TASK] = parent ? parent->root : AR_STR_NONE;
@@ -237,10 +239,12 @@ static void create_task(struct ar_decision *d, const struct ar_turn *turn, const
 									      : turn->input_preview,
 			       .task_kind = ar_turn_is_system(turn) ? AR_STR("system") : AR_STR("chat"),
 			       .visibility = AR_TASK_VISIBILITY_INTERNAL,
+			       .requested_by = ar_task_channel(d, channel),
 			       .scope = &(struct ar_shape_task_scope){ .session_id = d->session->id,
 								       .thread_id = turn->thread,
 								       .turn_id = turn->id },
 		       });
+	ids.at[AR_SCOPE_CHANNEL] = AR_STR_NONE; /* the runtime accepts it */
 	ar_decide_emit(d, AR_EV_TASK_ACCEPTED, &ids,
 		       &(struct ar_ev_task_accepted){
 			       .owner = &(struct ar_shape_party){ .kind = AR_STR("runtime") },
@@ -282,7 +286,7 @@ struct ar_turn *ar_decide_submit(struct ar_decision *d, const struct ar_thread *
 				       d->input->policy->is_traced ? d->input->trace_parent : AR_STR_NONE,
 		       });
 	turn = ar_thread_turn(t, id);
-	create_task(d, turn, task);
+	create_task(d, turn, in->channel_id, task);
 	return turn;
 }
 

@@ -15,7 +15,7 @@
 	"\"cursor\":\""
 #define EVENT_BODY "\",\"event\":"
 
-static const struct ar_source inside = { .uid = AR_NO_USER };
+static const struct ar_source inside = { .uid = AR_NO_USER, .is_inside = true };
 
 struct ar_local {
 	struct ar_rpc rpc;
