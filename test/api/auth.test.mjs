@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { ask, facts, pending } from '../lib/gate.mjs';
+import { ask, facts, pending, tools, wants } from '../lib/gate.mjs';
 import { checkError, newFolder, ok, readLog, refused, request, sleep, startAgentd, waitFor, world } from '../lib/runtime.mjs';
 
 const bearer = (token) => ({ authorization: `Bearer ${token}` });
@@ -186,4 +186,75 @@ test('OPEN-59 who lacks the scope decide cannot answer a question: refused, no f
 	assert.equal((await as(rt, judge.token, 'respond_action', { actionId: action.actionId, decision: 'deny' })).status, 200);
 	const [resolved] = await facts(rt, sessionId, 'action.resolved');
 	assert.ok(JSON.stringify(resolved).includes(`token:${judge.record.tokenId}`), JSON.stringify(resolved));
+});
+
+test('OPEN-59 facts of the queue, of interruption, of steering and of edges between tasks name who asked; what the runtime does by itself names nobody', async () => {
+	const { rt } = await world();
+	const maker = await create(rt, { name: 'maker', scopes: ['read', 'submit'] });
+	const other = await create(rt, { name: 'other', scopes: ['read', 'submit'] });
+	const by = (made) => `token:${made.record.tokenId}`;
+	const must = async (made, command, input) => {
+		const { status, body } = await as(rt, made.token, command, input);
+		assert.ok(status < 300, `${command}: ${JSON.stringify(body)}`);
+		return body;
+	};
+	const { sessionId, threadId, turnId } = await must(maker, 'submit_turn', { createPolicy: {}, text: '[[hang]]' });
+	const queued = [];
+	for (const text of ['one', 'two', 'three']) queued.push((await must(maker, 'submit_turn', { sessionId, text, busyPolicy: 'queue' })).turnId);
+	await waitFor(async () => (await facts(rt, sessionId, 'model.requested')).length === 1, 'the call');
+	await must(other, 'promote_queued_turn', { sessionId, queuedTurnId: queued[1] });
+	await must(other, 'remove_queued_turn', { sessionId, queuedTurnId: queued[0] });
+	await must(other, 'steer_turn', { sessionId, threadId, turnId, input: [{ type: 'text', text: 'in German' }] });
+	const [a, b] = [await must(maker, 'create_task', { sessionId, objective: 'a' }), await must(maker, 'create_task', { sessionId, objective: 'b' })];
+	const edge = { sourceId: a.taskId, targetId: b.taskId, kind: 'blocked_by' };
+	await must(other, 'link_tasks', edge);
+	await must(maker, 'unlink_tasks', edge);
+	await must(other, 'interrupt_turn', { sessionId, turnId, reason: 'enough' });
+	await waitFor(async () => (await facts(rt, sessionId, 'turn.completed')).length === 2, 'the end of those that waited');
+	const queue = await facts(rt, sessionId, 'queue.changed');
+	assert.deepEqual(queue.map((e) => [e.payload.change, e.payload.actor]), [...queued.map(() => ['enqueued', by(maker)]), ['promoted', by(other)], ['removed', by(other)], ['dequeued', undefined], ['dequeued', undefined]]);
+	const status = (await facts(rt, sessionId, 'run.status')).filter((e) => ['steered', 'interrupting'].includes(e.payload.phase));
+	assert.deepEqual(status.map((e) => [e.payload.phase, e.payload.actor]), [['steered', by(other)], ['interrupting', by(other)]]);
+	assert.deepEqual((await facts(rt, sessionId, 'task.dependency.updated')).map((e) => [e.payload.change, e.payload.actor]), [['added', by(other)], ['removed', by(maker)]]);
+});
+
+test('OPEN-59 tasks that go on or are tried again and child agents that are closed or go on name who asked; what follows by itself names nobody', async () => {
+	const { rt } = await world();
+	const maker = await create(rt, { name: 'maker', scopes: ['read', 'submit', 'worker'] });
+	const other = await create(rt, { name: 'other', scopes: ['read', 'submit', 'decide'] });
+	const by = (made) => `token:${made.record.tokenId}`;
+	const must = async (made, command, input) => {
+		const { status, body } = await as(rt, made.token, command, input);
+		assert.ok(status < 300, `${command}: ${JSON.stringify(body)}`);
+		return body;
+	};
+	const { sessionId, threadId, turnId } = await must(maker, 'submit_turn', { createPolicy: {}, text: '[[hang]]' });
+	const named = async (type, of) => (await facts(rt, sessionId, type)).filter(of).map((e) => e.payload.actor);
+	const { taskId } = await must(maker, 'create_task', { sessionId, objective: 'a' });
+	const ofTask = (e) => e.taskId === taskId;
+	await must(maker, 'start_task', { taskId, worker: { kind: 'worker' } });
+	await must(maker, 'pause_task', { taskId, reason: 'lunch' });
+	await must(other, 'resume_task', { taskId, reason: 'back' });
+	assert.deepEqual(await named('task.resumed', ofTask), [by(other)]);
+	await must(maker, 'fail_task', { taskId, error: { category: 'c', message: 'm' }, retryable: true });
+	await must(other, 'retry_task', { taskId, retryReason: 'again' });
+	assert.deepEqual(await named('task.retrying', ofTask), [by(other)]);
+
+	const spawn = async (objective) => (await must(maker, 'spawn_subagent', { sessionId, threadId, turnId, objective })).subagentId;
+	const [done, busy] = [await spawn('[[say x]]'), await spawn('[[hang]]')];
+	await waitFor(async () => (await facts(rt, sessionId, 'subagent.completed')).length === 1, 'the end of the first');
+	await must(other, 'close_subagent', { subagentId: done });
+	await must(other, 'close_subagent', { subagentId: busy });
+	await waitFor(async () => (await facts(rt, sessionId, 'subagent.closed')).length === 2, 'the end of the second');
+	const closed = (await facts(rt, sessionId, 'subagent.closed')).map((e) => [e.subagentId, e.payload.actor]);
+	assert.deepEqual(closed, [[done, by(other)], [busy, undefined]], 'nothing of the first ran; the model call of the second ended later');
+	const asked = (e) => e.payload.statusDetail === 'closing';
+	assert.deepEqual(await named('subagent.status', asked), [by(other), by(other)]);
+	assert.deepEqual(new Set(await named('subagent.status', (e) => !asked(e))), new Set([undefined]), 'that it runs nobody asked for');
+
+	const question = await must(maker, 'submit_turn', { createPolicy: {}, text: wants('write'), options: { tools: Object.values(tools) } });
+	const [{ actionId }] = await pending(rt, question.sessionId);
+	await must(other, 'respond_action', { actionId, decision: 'deny' });
+	assert.deepEqual((await facts(rt, question.sessionId, 'task.resumed')).map((e) => e.payload.actor), [by(other)]);
+	await must(maker, 'interrupt_turn', { sessionId, turnId, reason: 'enough' });
 });

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, realpathSync } from 'node:fs';
 import { before, test } from 'node:test';
-import { ask, ended, pending, seen } from '../lib/gate.mjs';
-import { call, follow, newFolder, ok, readLog, refused, request, submit, world } from '../lib/runtime.mjs';
+import { ask, ended, facts, pending, seen } from '../lib/gate.mjs';
+import { call, follow, newFolder, ok, readLog, refused, request, submit, waitFor, world } from '../lib/runtime.mjs';
+import { native, start as startWithPeer, STATE, status } from '../peer/delegate.mjs';
 import { factsOf } from '../tenant/tenants.mjs';
 
 const MANY = 1000;
@@ -175,16 +176,18 @@ test('CP-03 every write with a key: a repeat after kill -9 gets the first receip
 
 /** Makes writes with a key; `repeat` makes each again, as it was and with another body, before and after a kill -9: the logs stay as they are. */
 function recorder(own) {
-	const replies = [], idempotencyKey = 'k';
-	const write = async (command, input, other) => {
-		const { status, text } = await call(own.rt, command, { ...input, idempotencyKey });
+	const replies = [];
+	const write = async (command, given, other) => {
+		const input = { idempotencyKey: 'k', ...given };
+		const { status, text } = await call(own.rt, command, input);
 		assert.ok(status < 300, `${command}: ${text}`);
-		replies.push([command, { ...input, idempotencyKey }, other && { ...input, ...other, idempotencyKey }, text]);
+		replies.push([command, input, other && { ...input, ...other }, text]);
 		return JSON.parse(text);
 	};
-	const repeat = async (ids) => {
+	const repeat = async (ids, settled = () => {}) => {
 		const heads = () => Promise.all(ids.map(async (id) => (await factsOf(own.rt, undefined, id.replace(/^[a-z]+_/, 'sess_'))).length));
 		for (let round = 0; round < 2; round++) {
+			await settled(round);
 			const before = await heads();
 			for (const [command, input, other, text] of replies) {
 				assert.equal((await call(own.rt, command, input)).text, text, command);
@@ -223,6 +226,29 @@ async function actAndWrite({ rt }, write) {
 	return [sessionId, asked.sessionId, running.sessionId];
 }
 
+/** The fact of a log, once there is one. */
+const told = (rt, id, find, what) => waitFor(async () => (await factsOf(rt, undefined, id.replace(/^[a-z]+_/, 'sess_'))).find(find), what);
+
+/** Files of a session that has a folder for itself. */
+async function changeFiles({ rt }, write) {
+	const { workspace: { workspaceId } } = await ok(rt, 'create_workspace', {});
+	const { sessionId } = await ok(rt, 'create_session', { workspaceId, isolation: 'copy' });
+	const run = async (text) => {
+		const { turnId } = await submit(rt, `[[tool shell {"command":"echo ${text} > ${text}"}]]`, { sessionId });
+		await ended(rt, sessionId, turnId);
+		return told(rt, sessionId, (f) => f.type === 'checkpoint.created' && f.turnId === turnId && f.payload.phase === 'end', 'its checkpoint');
+	};
+	await run('one');
+	const { applyId } = await write('apply_workspace', { sessionId, reason: 'one' }, { reason: 'two' });
+	await told(rt, sessionId, (f) => f.type === 'workspace.applied' && f.payload.applyId === applyId, 'the end of the merge');
+	const { payload: { checkpointId: made } } = await run('two');
+	for (const [command, more] of [['discard_workspace', {}], ['restore_checkpoint', { checkpointId: made }]]) {
+		const { checkpointId } = await write(command, { sessionId, ...more, reason: 'one' }, { reason: 'two' });
+		await told(rt, sessionId, (f) => f.type === 'checkpoint.restored' && f.payload.checkpointId === checkpointId, command);
+	}
+	return [sessionId, workspaceId];
+}
+
 /** Records that have a log of their own, jobs, child agents and evidence. */
 async function changeRecords({ rt }, write) {
 	const { sessionId, threadId, turnId } = await submit(rt, '[[hang]]');
@@ -233,12 +259,16 @@ async function changeRecords({ rt }, write) {
 	await write('update_worker', { workerId, name: 'one' }, { name: 'two' });
 	await write('remove_worker', { workerId, reason: 'one' }, { reason: 'two' });
 	await write('update_schedule', { scheduleId, name: 'one' }, { name: 'two' });
+	await write('run_schedule', { scheduleId });
+	await told(rt, scheduleId, (f) => f.type === 'schedule.run_changed' && f.payload.run.endedAt, 'the end of the run');
 	await write('end_schedule', { scheduleId, reason: 'one' }, { reason: 'two' });
 	const { jobId } = await write('create_job', { instruction: 'Say it.', input: 'a', start: false }, { input: 'b' });
 	await write('start_job', { jobId });
 	await write('cancel_job', { jobId, reason: 'one' }, { reason: 'two' });
 	const child = await write('spawn_subagent', { sessionId, threadId, turnId, objective: '[[say one]]' }, { objective: 'two' });
 	await seen(rt, sessionId, 'subagent.completed');
+	await write('resume_subagent', { subagentId: child.subagentId, input: '[[say again]]' }, { input: '[[say otherwise]]' });
+	await seen(rt, sessionId, 'subagent.completed', 2);
 	await write('close_subagent', { subagentId: child.subagentId, reason: 'one' }, { reason: 'two' });
 	await ok(rt, 'interrupt_turn', { sessionId, turnId, reason: 'enough' });
 	await ended(rt, sessionId, turnId);
@@ -260,6 +290,43 @@ test('CP-03 OPEN-57 workspaces, workers, schedules, jobs, child agents and evide
 	const own = await world({ config: { 'workspaces.dir': realpathSync(newFolder()) } });
 	const { write, repeat } = recorder(own);
 	await repeat(await changeRecords(own, write));
+});
+
+test('CP-03 OPEN-57 files of a workspace merged, thrown away and restored: the same after kill -9, and another body is a conflict', async () => {
+	const own = await world({ config: { 'workspaces.dir': realpathSync(newFolder()), 'permission.mode': 'bypass' } });
+	const { write, repeat } = recorder(own);
+	await repeat(await changeFiles(own, write));
+});
+
+/** Two tasks that a peer gets: one that it has done, one that it still has. */
+async function handOn(own, write) {
+	const { sessionId } = await ok(own.rt, 'create_session', {});
+	const tasks = {};
+	for (const objective of ['done', 'open']) {
+		const { taskId } = await ok(own.rt, 'create_task', { sessionId, objective });
+		await write('delegate_task', { taskId, peer: 'far', idempotencyKey: objective }, { peer: 'near' });
+		await native(own, taskId, STATE('submitted'));
+		tasks[objective] = taskId;
+		if (objective === 'open') continue;
+		own.peer.end();
+		await status(own, taskId, 'completed');
+	}
+	return { sessionId, ...tasks };
+}
+
+/** The call that stands for the open task is the newest one, after that many restarts, and has asked the peer: no more facts come of it. */
+const resumed = (own, { sessionId, open }, restarts) => waitFor(async () => {
+	const started = await facts(own.rt, sessionId, 'tool.started');
+	const { remoteTask } = await ok(own.rt, 'get_task', { taskId: open });
+	return started.length === 2 + restarts && remoteTask.toolCallId === started.at(-1).toolCallId;
+}, 'the call of the open task');
+
+test('CP-03 OPEN-57 work that a peer does is handed on once: the same after kill -9, and another body is a conflict', async (t) => {
+	const own = await startWithPeer(t);
+	const { write, repeat } = recorder(own);
+	const tasks = await handOn(own, write);
+	await repeat([tasks.sessionId], (round) => resumed(own, tasks, round));
+	assert.deepEqual(own.peer.messages.map((m) => m.parts[0].text), ['done', 'open'], 'one message for each task');
 });
 
 test('OPEN-57 an id of the caller and a key together are refused: either alone makes a repeat safe', async () => {

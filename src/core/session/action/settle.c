@@ -107,7 +107,8 @@ static void go_on(struct ar_decision *d, const struct ar_turn *turn, const struc
 		       &(struct ar_ev_task_resumed){
 			       .reason = AR_STR("the decision it waited for is settled"),
 			       .from_status = ar_action_is_permission(a->type) ? AR_STR("waiting_permission")
-									       : AR_STR("waiting_input") });
+									       : AR_STR("waiting_input"),
+			       .actor = d->input->account });
 }
 
 /* ---- ways to end ---- */

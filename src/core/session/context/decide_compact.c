@@ -137,6 +137,14 @@ static struct ar_str boundary_document(struct ar_conversation *c, const struct a
 	return ar_decide_json_end(c->d);
 }
 
+/* Of a turn that waited it says nothing: the command at hand is another one. */
+static struct ar_str asker(const struct ar_decision *d)
+{
+	bool is_asked = d->input->kind == AR_IN_COMMAND && d->input->command.id == AR_CMD_COMPACT_THREAD;
+
+	return is_asked ? d->input->account : AR_STR_NONE;
+}
+
 void ar_compact_begin(struct ar_conversation *c, struct ar_turn *turn, int trigger,
 		      const struct ar_compact_plan *p)
 {
@@ -146,8 +154,9 @@ void ar_compact_begin(struct ar_conversation *c, struct ar_turn *turn, int trigg
 			     .affected_turn_ids = ar_compact_turns(c, p->first, p->stays),
 			     .tokens_before = p->before,
 			     .covered_messages = AR_OPT_INT(ar_compact_count(c, p->stays)),
-			     .boundary_ref = trigger == AR_COMPACTION_TRIGGER_MANUAL ? turn->input_ref
-										     : AR_STR_NONE });
+			     .boundary_ref =
+				     trigger == AR_COMPACTION_TRIGGER_MANUAL ? turn->input_ref : AR_STR_NONE,
+			     .actor = asker(c->d) });
 	ask_for_summary(c, turn, 1);
 }
 

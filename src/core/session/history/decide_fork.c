@@ -56,7 +56,8 @@ enum ar_status ar_decide_fork_thread(struct ar_decision *d, struct ar_error *err
 		       &(struct ar_ev_thread_started){ .reason = AR_THREAD_STARTED_REASON_BRANCH,
 						       .parent_thread_id = t->id,
 						       .parent_turn_id = turn ? turn->id : AR_STR_NONE,
-						       .status = AR_THREAD_STATUS_IDLE });
+						       .status = AR_THREAD_STATUS_IDLE,
+						       .actor = d->input->account });
 	ar_decide_reply(d, AR_CMD_FORK_THREAD,
 			&(struct ar_cmd_fork_thread_out){ .thread_id = ids.at[AR_SCOPE_THREAD],
 							  .parent_thread_id = t->id,

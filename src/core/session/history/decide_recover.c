@@ -55,7 +55,8 @@ static void window_loaded(struct ar_decision *d, const struct ar_thread *t)
 			       .start_cursor = ar_arena_fmt(d->arena, "%lld", (long long)start),
 			       .end_cursor = ar_arena_fmt(d->arena, "%llu", (unsigned long long)d->head),
 			       .count = (int64_t)d->head - start + 1,
-			       .truncated = start > 1 });
+			       .truncated = start > 1,
+			       .actor = d->input->account });
 }
 
 /* ---- what a reader gets back ---- */
@@ -113,8 +114,8 @@ static void say_reconstructed(struct ar_decision *d, const struct ar_thread *t)
 		       &(struct ar_ev_history_reconstructed){ .layers = layers_of(d, texts),
 							      .degraded = missing.count > 0,
 							      .missing = missing,
-							      .as_of_sequence =
-								      AR_OPT_INT((int64_t)d->head) });
+							      .as_of_sequence = AR_OPT_INT((int64_t)d->head),
+							      .actor = d->input->account });
 }
 
 /* ---- open work ---- */
@@ -168,7 +169,8 @@ static void try_again(struct ar_decision *d, struct ar_turn *turn, const char *r
 		     &(struct ar_ev_task_retrying){ .retry_reason = ar_str_from(reason),
 						    .previous_run_id = turn->run,
 						    .new_run_id = next,
-						    .attempt_count = turn->task->attempts + 1 });
+						    .attempt_count = turn->task->attempts + 1,
+						    .actor = d->input->account });
 	ar_decide_attempt(d, turn, AR_TASK_ATTEMPT_STARTED_TRIGGER_RESUME_AFTER_CRASH);
 	ar_decide_status(d, ar_decide_thread(d, turn), AR_THREAD_STATUS_RUNNING, reason, "retrying", turn);
 	ar_decide_still_waits(d, turn);

@@ -67,7 +67,8 @@ static void emit_linked(struct ar_decision *d, const struct ar_task *task, const
 		ar_decide_emit(d, AR_EV_TASK_DEPENDENCY_UPDATED, about,
 			       &(struct ar_ev_task_dependency_updated){
 				       .change = AR_TASK_DEPENDENCY_UPDATED_CHANGE_ADDED,
-				       .relationship = &shape });
+				       .relationship = &shape,
+				       .actor = d->input->account });
 	ar_decide_emit(d, AR_EV_CHANNEL_PEER_TASK_LINKED, &ids,
 		       &(struct ar_ev_channel_peer_task_linked){
 			       .native_protocol = r->native_protocol,

@@ -62,7 +62,8 @@ enum ar_status ar_decide_update_session(struct ar_decision *d, struct ar_error *
 	if (is_changed)
 		ar_decide_emit(d, AR_EV_SESSION_UPDATED, &none,
 			       &(struct ar_ev_session_updated){ .changed = &changes,
-								.updated_at = d->input->now });
+								.updated_at = d->input->now,
+								.actor = d->input->account });
 	ar_decide_reply(d, AR_CMD_UPDATE_SESSION,
 			&(struct ar_cmd_update_session_out){
 				.session_id = d->session->id,

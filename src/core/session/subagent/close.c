@@ -85,7 +85,8 @@ static void say_closing(struct ar_decision *d, const struct ar_shape_subagent_re
 		       &(struct ar_ev_subagent_status){ .status = status,
 							.reason = ar_str_utf8_prefix(reason, REASON_MAX),
 							.last_message_ref = r->last_message_ref,
-							.status_detail = AR_STR(AR_SUBAGENT_CLOSING) });
+							.status_detail = AR_STR(AR_SUBAGENT_CLOSING),
+							.actor = d->input->account });
 }
 
 void ar_subagent_close(struct ar_decision *d, struct ar_str id, struct ar_str reason, bool is_forced)
@@ -143,6 +144,14 @@ static bool is_at_rest(const struct ar_session *s, const struct ar_shape_subagen
 	       !has_process(s, r->child_thread_id) && !has_children(s, r->subagent_id);
 }
 
+/* Who asks for it now; what another command ends was asked for before. */
+static struct ar_str closer(const struct ar_decision *d)
+{
+	bool is_asked = d->input->kind == AR_IN_COMMAND && d->input->command.id == AR_CMD_CLOSE_SUBAGENT;
+
+	return is_asked ? d->input->account : AR_STR_NONE;
+}
+
 /* Children before their parents: a parent has rest when its last child is closed. */
 void ar_subagents_close_ended(struct ar_decision *d)
 {
@@ -157,7 +166,8 @@ void ar_subagents_close_ended(struct ar_decision *d)
 			       &(struct ar_ev_subagent_closed){ .closed_by =
 									AR_SUBAGENT_CLOSED_CLOSED_BY_PARENT,
 								.reason = r->status_reason,
-								.resources_released = released(d, r) });
+								.resources_released = released(d, r),
+								.actor = closer(d) });
 		ar_task_child_ended(d, task);
 		i = d->session->subagents.count + 1; /* its parent may have rest now */
 	}

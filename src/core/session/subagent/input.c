@@ -214,7 +214,8 @@ static void say_resumed(struct ar_decision *d, const struct ar_shape_subagent_re
 			       .reason = AR_STR(AR_REASON_RESUMED),
 			       .last_message_ref = r->last_message_ref,
 			       .status_detail =
-				       ar_str_absent(why) ? AR_STR_NONE : ar_str_utf8_prefix(why, 256) });
+				       ar_str_absent(why) ? AR_STR_NONE : ar_str_utf8_prefix(why, 256),
+			       .actor = d->input->account });
 }
 
 enum ar_status ar_decide_resume_subagent(struct ar_decision *d, struct ar_error *err)

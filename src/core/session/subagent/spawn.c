@@ -192,7 +192,9 @@ static void say_delegated(struct ar_decision *d, const struct ar_task *task, str
 						       .reason = AR_STR("a subagent works for it") });
 	ar_decide_emit(d, AR_EV_TASK_DEPENDENCY_UPDATED, &ids,
 		       &(struct ar_ev_task_dependency_updated){
-			       .change = AR_TASK_DEPENDENCY_UPDATED_CHANGE_ADDED, .relationship = &edge });
+			       .change = AR_TASK_DEPENDENCY_UPDATED_CHANGE_ADDED,
+			       .relationship = &edge,
+			       .actor = d->input->account });
 }
 
 struct ar_str ar_subagent_begin(struct ar_decision *d, struct ar_spawn_plan *plan)
@@ -209,7 +211,8 @@ struct ar_str ar_subagent_begin(struct ar_decision *d, struct ar_spawn_plan *pla
 						       .parent_thread_id = asked->thread->id,
 						       .parent_turn_id = asked->turn->id,
 						       .subagent_id = id,
-						       .status = AR_THREAD_STATUS_IDLE });
+						       .status = AR_THREAD_STATUS_IDLE,
+						       .actor = d->input->account });
 	if (!ar_str_absent(plan->instructions))
 		ar_decide_content(d, plan->instructions);
 	say_spawned(d, plan, id, ids.at[AR_SCOPE_THREAD]);

@@ -184,7 +184,9 @@ static void resume(struct ar_decision *d, const struct resumption *r, struct ar_
 	struct ar_ids ids = ar_task_ids(r->task, ar_task_open_run(r->task));
 
 	ar_decide_emit(d, AR_EV_TASK_RESUMED, &ids,
-		       &(struct ar_ev_task_resumed){ .reason = reason, .from_status = AR_STR("paused") });
+		       &(struct ar_ev_task_resumed){ .reason = reason,
+						     .from_status = AR_STR("paused"),
+						     .actor = d->input->account });
 	if (r->same) {
 		ar_task_set_clock(d, r->task, r->same);
 		return;
@@ -305,7 +307,8 @@ enum ar_status ar_decide_retry_task(struct ar_decision *d, struct ar_error *err)
 						      .previous_run_id =
 							      before ? before->id : start.how.run_id,
 						      .new_run_id = start.how.run_id,
-						      .attempt_count = task->attempts + 1 });
+						      .attempt_count = task->attempts + 1,
+						      .actor = d->input->account });
 	ar_task_begin(d, task, &start, &plan);
 	ar_task_hold_again(d, task);
 	ar_decide_reply(d, AR_CMD_RETRY_TASK,

@@ -58,7 +58,8 @@ void ar_task_unblock(struct ar_decision *d, const struct ar_task *task)
 	if (ar_task_run(task)) {
 		ar_task_emit(d, task, AR_EV_TASK_RESUMED,
 			     &(struct ar_ev_task_resumed){ .reason = AR_STR("nothing blocks it any more"),
-							   .from_status = AR_STR("blocked") });
+							   .from_status = AR_STR("blocked"),
+							   .actor = d->input->account });
 		ar_task_set_clock(d, task, ar_task_open_run(task));
 		return;
 	}

@@ -95,7 +95,8 @@ void ar_task_say_edge(struct ar_decision *d, const struct ar_task *task, const s
 	struct ar_shape_relationship shape = ar_edge_shape(AR_STR_NONE, edge);
 
 	ar_task_emit(d, task, AR_EV_TASK_DEPENDENCY_UPDATED,
-		     &(struct ar_ev_task_dependency_updated){ .change = change, .relationship = &shape });
+		     &(struct ar_ev_task_dependency_updated){
+			     .change = change, .relationship = &shape, .actor = d->input->account });
 }
 
 void ar_task_delegated(struct ar_decision *d, const struct ar_task *task, const struct ar_str child,

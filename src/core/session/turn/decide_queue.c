@@ -42,7 +42,8 @@ void ar_decide_say_interrupting(struct ar_decision *d, const struct ar_turn *tur
 		     &(struct ar_ev_run_status){ .phase = AR_STR(AR_PHASE_INTERRUPTING),
 						 .title = AR_STR("Interrupt requested"),
 						 .detail = reason,
-						 .metadata = &metadata });
+						 .metadata = &metadata,
+						 .actor = d->input->account });
 }
 
 bool ar_decide_is_policy(const struct ar_decision *d)

@@ -48,7 +48,8 @@ static struct ar_thread *start_thread(struct ar_decision *d)
 	ids.at[AR_SCOPE_THREAD] = ar_decide_mint(d, "thread", &d->counters.thread);
 	ar_decide_emit(d, AR_EV_THREAD_STARTED, &ids,
 		       &(struct ar_ev_thread_started){ .reason = AR_THREAD_STARTED_REASON_NEW,
-						       .status = AR_THREAD_STATUS_IDLE });
+						       .status = AR_THREAD_STATUS_IDLE,
+						       .actor = d->input->account });
 	return ar_session_thread(d->session, ids.at[AR_SCOPE_THREAD]);
 }
 
@@ -151,6 +152,7 @@ void ar_decide_queue_changed(struct ar_decision *d, const struct ar_thread *t, i
 					       .order = AR_STR("fifo"),
 					       .limit = AR_OPT_INT(d->input->policy->queue_max) },
 			       .resume_state = AR_STR("automatic"),
+			       .actor = d->input->account,
 		       });
 }
 
