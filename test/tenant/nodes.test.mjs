@@ -71,6 +71,8 @@ test('OPEN-13 a channel over all sessions is one and the same through any node',
 		await must(node, token.zeta, 'connect_channel', peer);
 		streams.push(await new TenantFollower(node, { token: token.zeta, query: 'view=extended&channelId=eye' }).open());
 	}
+	await must(nodes[0], token.zeta, 'connect_channel', { ...peer, channelId: 'ws', transport: 'websocket' });
+	for (const node of nodes) await assert.rejects(new TenantFollower(node, { token: token.zeta, query: 'channelId=ws' }).open(), /its stream comes by HTTP/, 'CH-11: what a peer says is held against its stream at whichever node');
 	const made = [];
 	for (const node of nodes) made.push((await must(node, token.zeta, 'create_session', {})).sessionId);
 	for (const stream of streams) {

@@ -3,10 +3,11 @@
  * snapshots are those that the engine would have written. What it leaves out is receipts and chunks,
  * which belong to callers and open steps.
  *
- *   ar-make-session --store FILE|CONNINFO --facts N [--sessions K] [--answer BYTES]
+ *   ar-make-session --store FILE|CONNINFO [--facts N [--sessions K] [--answer BYTES]]
  *
- * One line of JSON per session: {"sessionId","threadId","facts","turns"}. The main thread owns
- * everything; the store's threads only raise the semaphore. */
+ * One line of JSON per session: {"sessionId","threadId","facts","turns"}. Without --facts it is one session,
+ * whose facts are on standard input, one per line: a log as an older version wrote it. The main thread
+ * owns everything; the store's threads only raise the semaphore. */
 #include "clock.h"
 #include "mem.h"
 #include "index_rows.h"
@@ -106,6 +107,7 @@ static void add_rows(struct maker *m, struct slot *s)
 		ar_arena_alloc(&s->arena, (d->event_count + 1) * sizeof *actions);
 
 	s->row = ar_index_session(&m->state, &s->arena);
+	s->row.tenant = ar_arena_str(&s->arena, s->row.tenant);
 	s->row.workspace = ar_arena_str(&s->arena, s->row.workspace);
 	s->row.account = ar_arena_str(&s->arena, s->row.account);
 	s->append.row = &s->row;
@@ -117,6 +119,7 @@ static void add_rows(struct maker *m, struct slot *s)
 	s->append.action_count = ar_index_actions(&m->state, d->events, d->event_count, &s->arena, actions);
 	for (size_t i = 0; i < s->append.action_count; i++) {
 		actions[i].action = ar_arena_str(&s->arena, actions[i].action);
+		actions[i].tenant = ar_arena_str(&s->arena, actions[i].tenant);
 		actions[i].account = ar_arena_str(&s->arena, actions[i].account);
 	}
 }
@@ -166,10 +169,25 @@ static void note_step(struct maker *m, const struct ar_decision *d)
 	}
 }
 
+/* The facts of the slot's decision, which the state has. */
+static void append(struct maker *m, struct slot *s)
+{
+	encode(s);
+	s->append = (struct ar_store_append){ .op = { .kind = AR_STORE_APPEND, .done = on_append },
+					      .session = ar_arena_str(&s->arena, m->state.session_key),
+					      .first_seq = m->state.head - s->decision.event_count + 1,
+					      .last_seq = m->state.head,
+					      .at = m->now,
+					      .body = ar_buf_str(&s->body) };
+	add_rows(m, s);
+	add_contents(s);
+	add_snapshot(m, s);
+	ar_store_submit(m->store, &s->append.op);
+}
+
 static void decide(struct maker *m, struct ar_input *in)
 {
 	struct slot *s = take_slot(m);
-	uint64_t before = m->state.head;
 	struct ar_error err = { 0 };
 
 	in->now = m->now += 1000;
@@ -178,17 +196,36 @@ static void decide(struct maker *m, struct ar_input *in)
 	if (ar_session_decide(&m->state, in, m->json, &s->arena, &s->decision, &err) != AR_OK)
 		die("decide", &err);
 	note_step(m, &s->decision);
-	encode(s);
-	s->append = (struct ar_store_append){ .op = { .kind = AR_STORE_APPEND, .done = on_append },
-					      .session = ar_arena_str(&s->arena, m->state.session_key),
-					      .first_seq = before + 1,
-					      .last_seq = m->state.head,
-					      .at = m->now,
-					      .body = ar_buf_str(&s->body) };
-	add_rows(m, s);
-	add_contents(s);
-	add_snapshot(m, s);
-	ar_store_submit(m->store, &s->append.op);
+	append(m, s);
+}
+
+static void add_fact(struct maker *m, struct ar_str line)
+{
+	struct slot *s = take_slot(m);
+	struct ar_event *e = ar_arena_alloc(&s->arena, sizeof *e);
+	struct ar_error err = { 0 };
+	struct ar_json v;
+
+	if (ar_json_parse(m->json, line, &v, &err) != AR_OK ||
+	    ar_event_decode(v, &s->arena, e, &err) != AR_OK)
+		die("fact", &err);
+	if (m->state.head == 0)
+		ar_session_init(&m->state, ar_id_session_key(e->session_id), m->member_json);
+	if (ar_session_apply(&m->state, e, &err) != AR_OK)
+		die("fact", &err);
+	s->decision = (struct ar_decision){ .events = e, .event_count = 1 };
+	append(m, s);
+}
+
+static void read_log(struct maker *m)
+{
+	char *line = NULL;
+	size_t room = 0;
+
+	while (getline(&line, &room, stdin) > 0)
+		add_fact(m, ar_str_from(line));
+	free(line);
+	ar_session_fini(&m->state);
 }
 
 /* ---- turns ---- */
@@ -358,13 +395,15 @@ int main(int argc, char **argv)
 		else if (c == '?' || !ar_str_to_u64(ar_str_from(optarg), number))
 			return 2;
 	}
-	if (!path || !facts) {
-		fprintf(stderr, "usage: ar-make-session --store FILE|CONNINFO --facts N [--sessions K] "
-				"[--answer BYTES]\n");
+	if (!path) {
+		fprintf(stderr, "usage: ar-make-session --store FILE|CONNINFO [--facts N [--sessions K] "
+				"[--answer BYTES]]\n");
 		return 2;
 	}
 	open_maker(m, path);
-	for (uint64_t i = 0; i < sessions; i++)
+	if (!facts)
+		read_log(m);
+	for (uint64_t i = 0; facts && i < sessions; i++)
 		make_session(m, facts);
 	close_maker(m);
 	return 0;

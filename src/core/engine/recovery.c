@@ -89,7 +89,8 @@ void ar_recovery_loaded(struct ar_live *l)
 
 	if (l->is_loaded && !l->is_owned) {
 		l->is_owned = true;
-		if (ar_session_is_active(&l->state) || has_left_peers(l)) {
+		if (ar_session_is_active(&l->state) || has_left_peers(l) ||
+		    ar_session_is_old_home(&l->state)) {
 			AR_FAULT("engine.recover");
 			ar_metric_add(l->engine->o.metrics, AR_METRIC_SESSIONS_RECOVERED, AR_STR_NONE,
 				      AR_STR_NONE, 1);

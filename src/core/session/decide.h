@@ -77,7 +77,7 @@ const struct ar_shape_workspace_record *ar_decide_workspace(
 /* workspace/inspect.c: before the first request of a turn. Held: the answer goes on with it. */
 enum ar_hold ar_workspace_inspect(struct ar_decision *d, const struct ar_turn *turn);
 
-/* decide_access.c: makes the home session of a tenant, if this is its first fact. */
+/* decide_access.c: makes the home session of a tenant, with a thread, if this is its first fact. */
 void ar_decide_home(struct ar_decision *d);
 
 /* channel/decide_channel.c: after a restart nobody is at the other end any more. */
@@ -145,6 +145,7 @@ AR_MUST_USE enum ar_status ar_decide_need_thread(const struct ar_decision *d, st
 						 struct ar_thread **ret, struct ar_error *err);
 struct ar_thread *ar_decide_thread(const struct ar_decision *d,
 				   const struct ar_turn *turn); /* that it is in */
+struct ar_thread *ar_decide_start_thread(struct ar_decision *d); /* a new one, idle */
 void ar_decide_resume_lost(struct ar_decision *d, struct ar_turn *turn); /* that nobody works on any more */
 void ar_decide_attempt(struct ar_decision *d, struct ar_turn *turn, int trigger);
 void ar_decide_start(struct ar_decision *d, struct ar_turn *turn);

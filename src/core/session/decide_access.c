@@ -1,5 +1,5 @@
 /* What is recorded in a tenant's home session: refused calls, what was administered, the policy of the host.
- * The first fact of it makes the session. Pure. */
+ * The first fact of it makes the session, with a thread. Pure. */
 #include "decide.h"
 #include "describe.h"
 #include "tenant.h"
@@ -18,6 +18,12 @@ void ar_decide_home(struct ar_decision *d)
 							.created_at = d->input->now,
 							.tenant = ar_tenant_told(d->input->tenant),
 							.source = AR_STR(AR_SOURCE_SYSTEM) });
+	ar_decide_start_thread(d);
+}
+
+bool ar_session_is_old_home(const struct ar_session *s)
+{
+	return s->head > 0 && s->threads.count == 0 && ar_tenant_is_a_home(s->session_key);
 }
 
 /* The policy since this start, if it differs from the one before; where none was recorded before, that is the

@@ -258,6 +258,10 @@ ar_usec ar_session_due(const struct ar_session *s);
 /* Whether a run of a schedule waits for an answer of another session (schedule/runs.c). */
 bool ar_session_sends_runs(const struct ar_session *s);
 
+/* Whether it is the home of a tenant from a version that made homes without a thread (decide_access.c):
+ * recovery starts one. */
+bool ar_session_is_old_home(const struct ar_session *s);
+
 /* Whether anything here runs or waits: such a session is looked at after a crash. */
 bool ar_session_is_active(const struct ar_session *s);
 

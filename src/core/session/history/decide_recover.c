@@ -287,6 +287,8 @@ static bool has_key_again(const struct ar_decision *d, const struct ar_turn *tur
 enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 {
 	(void)err;
+	if (ar_session_is_old_home(d->session))
+		ar_decide_start_thread(d);
 	ar_decide_attach(d);
 	ar_decide_channels_lost(d);
 	ar_channels_recover(d);

@@ -41,7 +41,7 @@ static void create_session(struct ar_decision *d, const struct birth *b)
 	ar_decide_bind(d);
 }
 
-static struct ar_thread *start_thread(struct ar_decision *d)
+struct ar_thread *ar_decide_start_thread(struct ar_decision *d)
 {
 	struct ar_ids ids = { 0 };
 
@@ -77,7 +77,7 @@ enum ar_status ar_decide_create_session(struct ar_decision *d, struct ar_error *
 		return AR_E_REFUSED;
 	create_session(d, &(struct birth){ in->title, in->workspace_id, in->account_ref, in->source,
 					   in->metadata });
-	t = start_thread(d);
+	t = ar_decide_start_thread(d);
 	ar_decide_reply(d, AR_CMD_CREATE_SESSION,
 			&(struct ar_cmd_create_session_out){ .session_id = d->session->id,
 							     .thread_id = t->id,
@@ -451,7 +451,7 @@ void ar_decide_birth(struct ar_decision *d, const struct ar_shape_create_policy 
 	if (ar_str_absent(b.title))
 		b.title = ar_str_utf8_prefix(title, TITLE_MAX);
 	create_session(d, &b);
-	start_thread(d);
+	ar_decide_start_thread(d);
 }
 
 enum ar_status ar_decide_check_options(struct ar_decision *d, const struct ar_shape_turn_options *options,
@@ -526,7 +526,7 @@ struct ar_cmd_submit_turn_out ar_decide_admit(struct ar_decision *d, const struc
 
 	if (d->session->head == 0)
 		create_from_policy(d, n->in, n->input.preview);
-	t = n->thread ? n->thread : start_thread(d);
+	t = n->thread ? n->thread : ar_decide_start_thread(d);
 	out.sequence = (int64_t)ar_decide_next_sequence(d); /* of turn.submitted */
 	turn = ar_decide_submit(d, t, n, task, n->people.at ? n->people : people_of(d, task));
 	out.thread_id = t->id;

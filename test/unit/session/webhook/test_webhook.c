@@ -61,7 +61,7 @@ static void a_position_only_moves_on(void **state)
 	struct desk *d = *state;
 
 	assert_int_equal(report_cursor(d, ""), AR_OK);
-	desk_expect(d, "session.created webhook.progressed");
+	desk_expect(d, "session.created thread.started webhook.progressed");
 	assert_string_equal(cursor_of(d), "");
 	assert_int_equal(report_cursor(d, "t1:5,2:9"), AR_OK);
 	desk_expect(d, "webhook.progressed");
@@ -91,7 +91,7 @@ static void a_failure_is_a_fact_once(void **state)
 	const struct ar_webhook *w;
 
 	assert_int_equal(report_failure(d, "msg_1"), AR_OK);
-	desk_expect(d, "session.created webhook.failed");
+	desk_expect(d, "session.created thread.started webhook.failed");
 	desk_expect_payload(d, AR_EV_WEBHOOK_FAILED, "\"deliveryId\":\"msg_1\"");
 	assert_int_equal(report_failure(d, "msg_1"), AR_OK); /* the report came twice */
 	desk_expect(d, "");
@@ -234,7 +234,7 @@ static void a_push_is_a_webhook_without_its_secrets(void **state)
 
 	desk_expect_refusal(d, set_push_as(d, false, TASK, "a", "sealed-1"), AR_ERR_NOT_AUTHORIZED);
 	assert_int_equal(set_push(d, "a", "sealed-1"), AR_OK);
-	desk_expect(d, "session.created webhook.added");
+	desk_expect(d, "session.created thread.started webhook.added");
 	desk_expect_payload(d, AR_EV_WEBHOOK_ADDED, "\"sealed\":\"sealed-1\"");
 	desk_expect_payload(d, AR_EV_WEBHOOK_ADDED, "\"address\":\"https://hooks.example.com\"");
 	assert_int_equal(push_of(d, "a")->push->begin, 7);
