@@ -392,31 +392,35 @@ static void add_models(struct ar_export *x, struct ar_buf *out)
 	ar_buf_fini(&text);
 }
 
-/* One word per kind of fact: exported, or not_applicable where the session has none. */
+/* One word per kind of fact: exported, or not_applicable where the session has none; not_recorded where there
+ * may be some that no fact tells of. */
+static void add_signal(struct ar_buf *out, const char *name, int64_t count, bool may_be_unseen)
+{
+	ar_buf_addf(out, "<tr><td>%s</td><td>%lld</td><td>%s</td></tr>\n", name, (long long)count,
+		    count	    ? "exported"
+		    : may_be_unseen ? "not_recorded"
+				    : "not_applicable");
+}
+
 static void add_signals(struct ar_buf *out, const struct ar_export_counts *c, const struct ar_export_sums *s)
 {
 	const struct {
 		const char *name;
 		int64_t count;
 	} signals[] = {
-		{ "turns", c->turns },
-		{ "failed turns", c->failed_turns },
-		{ "tool calls", c->calls },
-		{ "calls without a result", c->failed_calls },
-		{ "questions", c->questions },
-		{ "processes", c->processes },
-		{ "sandbox violations", c->violations },
-		{ "file versions", c->files },
-		{ "checkpoints", c->checkpoints },
-		{ "child agents", c->agents },
-		{ "summaries", c->summaries },
+		{ "turns", c->turns },	       { "failed turns", c->failed_turns },
+		{ "tool calls", c->calls },    { "calls without a result", c->failed_calls },
+		{ "questions", c->questions }, { "processes", c->processes },
+		{ "file versions", c->files }, { "checkpoints", c->checkpoints },
+		{ "child agents", c->agents }, { "summaries", c->summaries },
 		{ "limits", c->limits },
 	};
 
 	ar_buf_addz(out, "<table class=\"signals\"><tr><th>Signal</th><th>Facts</th><th>State</th></tr>\n");
 	for (size_t i = 0; i < AR_ARRAY_LEN(signals); i++)
-		ar_buf_addf(out, "<tr><td>%s</td><td>%lld</td><td>%s</td></tr>\n", signals[i].name,
-			    (long long)signals[i].count, signals[i].count ? "exported" : "not_applicable");
+		add_signal(out, signals[i].name, signals[i].count, false);
+	/* a boundary does not see all that it refuses (violationsUnseen) */
+	add_signal(out, "sandbox violations", c->violations, c->boundaries > 0);
 	ar_buf_addf(out, "<tr><td>cost</td><td>%lld</td><td>%s</td></tr>\n</table>\n", (long long)s->calls,
 		    !s->calls	  ? "not_applicable"
 		    : s->unpriced ? "not_recorded"

@@ -417,17 +417,12 @@ static void count_fact(struct ar_export_counts *c, struct ar_str type)
 		const char *type;
 		int64_t *count;
 	} counted[] = {
-		{ "action.required", &c->questions },
-		{ "process.started", &c->processes },
-		{ "sandbox.violation", &c->violations },
-		{ "artifact.changed", &c->files },
-		{ "context.compaction.completed", &c->summaries },
-		{ "limit.changed", &c->limits },
-		{ "rate_limit.hit", &c->limits },
-		{ "quota.low", &c->limits },
-		{ "quota.blocked", &c->limits },
-		{ "subagent.spawned", &c->agents },
-		{ "checkpoint.created", &c->checkpoints },
+		{ "action.required", &c->questions },  { "process.started", &c->processes },
+		{ "sandbox.applied", &c->boundaries }, { "sandbox.violation", &c->violations },
+		{ "artifact.changed", &c->files },     { "context.compaction.completed", &c->summaries },
+		{ "limit.changed", &c->limits },       { "rate_limit.hit", &c->limits },
+		{ "quota.low", &c->limits },	       { "quota.blocked", &c->limits },
+		{ "subagent.spawned", &c->agents },    { "checkpoint.created", &c->checkpoints },
 	};
 
 	for (size_t i = 0; i < AR_ARRAY_LEN(counted); i++)

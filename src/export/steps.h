@@ -57,7 +57,7 @@ struct ar_export_step {
 /* What the page says at its top. */
 struct ar_export_counts {
 	int64_t turns, failed_turns, calls, failed_calls, questions, processes, violations, files, summaries,
-		limits, agents, checkpoints;
+		limits, agents, checkpoints, boundaries;
 };
 
 struct ar_export_steps {

@@ -37,7 +37,7 @@ test('the page cites the events of messages, calls, questions, processes, files,
 	for (const [id] of page.matchAll(/evt_[0-9a-z]+_\d+/g)) assert.ok(known.has(id), id);
 	for (const words of ['exit 3', '+TWO &amp; &lt;2&gt;', 'permission_denied', 'decisionSource</i> human', 'tokens became', 'Began the agent of', 'unknown for 15 of 15 calls'])
 		assert.ok(page.includes(words), words);
-	assert.match(page, /<td>sandbox violations<\/td><td>(0<\/td><td>not_applicable|[1-9]\d*<\/td><td>exported)<\/td>/);
+	assert.match(page, /<td>sandbox violations<\/td><td>(0<\/td><td>not_recorded|[1-9]\d*<\/td><td>exported)<\/td>/);
 });
 
 test('a browser shows the page: nothing is loaded, no script, all text is there, and it can be printed', { skip: !chromium && 'no chromium here' }, async () => {

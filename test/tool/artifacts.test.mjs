@@ -5,8 +5,9 @@ import { createHash } from 'node:crypto';
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { before, test } from 'node:test';
-import { bin, newFolder, ok, readLog, refused, submit, waitFor, world } from '../lib/runtime.mjs';
+import { bin, follow, newFolder, ok, readLog, refused, submit, waitFor, world } from '../lib/runtime.mjs';
 import { validateOfficialEvent, validateSnapshot } from '../lib/schemas.mjs';
+import { OFFICIAL } from './mcp.mjs';
 
 const SECRET = `sk-ant-api03-${'Ab3'.repeat(24)}`;
 const KINDS = { 'turn.completed': 1, 'turn.failed': 1, 'turn.canceled': 1 };
@@ -172,26 +173,74 @@ test('RM-06 a thread counts its calls, artifacts and evidence, with their refs',
 	assert.deepEqual(toolCalls.map((c) => c.status).sort(), ['failed', 'ok', 'ok']);
 });
 
-test('TL-06 a call with a hook, an approval, a sandbox and an artifact: each is reached from the facts of the call', async () => {
+/** A turn whose call runs behind hooks and once a person allows it; while it waits, a review of the call is recorded. `during` is what happens while it runs. */
+async function allowed(config, text, during = () => {}) {
 	const hooks = ['pre_tool_use', 'post_tool_use'].map((point) => ({ name: point, point, command: 'cat >/dev/null', timeout_ms: 5000 }));
-	const asking = await world({ config: { 'tools.workspace': workspace, 'permission.mode': 'untrusted', hooks } });
-	const { sessionId, turnId } = await submit(asking.rt, call('write_file', { path: 'asked', content: 'x' }));
-	const { actionId } = await waitFor(async () => (await ok(asking.rt, 'list_actions', { sessionId })).actions[0], 'the question');
-	const log = async () => (await readLog(asking.rt, sessionId)).map((f) => f.event).filter((e) => e.turnId === turnId);
-	assert.ok(!(await log()).some((e) => e.type === 'artifact.changed' || KINDS[e.type]), 'nothing while it waits');
-	await ok(asking.rt, 'respond_action', { actionId, decision: 'allow' });
-	await waitFor(async () => (await log()).some((e) => KINDS[e.type]), 'the end of the turn');
-	const events = await log();
-	const result = events.find((e) => e.type === 'tool.result');
-	const own = events.filter((e) => e.toolCallId === result.toolCallId);
+	const { rt } = await world({ config: { ...config, 'permission.mode': 'untrusted', hooks } });
+	const { sessionId, turnId } = await submit(rt, text);
+	const { actionId } = await waitFor(async () => (await ok(rt, 'list_actions', { sessionId })).actions[0], 'the question');
+	const log = async () => (await readLog(rt, sessionId)).map((f) => f.event).filter((e) => e.turnId === turnId);
+	const { toolCallId } = (await log()).find((e) => e.type === 'action.required');
+	assert.ok(!(await log()).some((e) => ['artifact.changed', 'tool.result'].includes(e.type) || KINDS[e.type]), 'nothing while it waits');
+	const { evidence } = await ok(rt, 'record_evidence', { sessionId, toolCallId, kind: 'review', source: 'Ada', note: 'this may be done' });
+	assert.deepEqual([evidence.scope.toolCallId, evidence.scope.turnId], [toolCallId, turnId]);
+	const reader = await follow(rt, sessionId);
+	await ok(rt, 'respond_action', { actionId, decision: 'allow' });
+	await during(reader);
+	await reader.until(() => reader.facts.some((f) => KINDS[f.type]), 'the end of the turn');
+	reader.stop();
+	const own = (await log()).filter((e) => e.toolCallId === toolCallId);
+	return { rt, own, result: own.find((e) => e.type === 'tool.result'), evidence };
+}
+
+/** The decision, the hooks and the evidence that the result names are facts of the same call. */
+function expectJoined({ own, result, evidence }) {
 	const is = (ref, type) => assert.equal(own.find((e) => e.eventId === ref)?.type, type);
 	is(result.payload.permissionRef, 'permission.resolved');
-	is(result.payload.sandboxRef, 'sandbox.applied');
 	assert.ok(result.payload.hookRunRefs.length >= 1);
 	for (const ref of result.payload.hookRunRefs) is(ref, 'hook.started');
-	assert.deepEqual(result.payload.artifactRefs, own.filter((e) => e.type === 'artifact.changed').map((e) => e.artifactId));
 	assert.ok(own.some((e) => e.type === 'action.resolved') && own.some((e) => e.type === 'permission.resolved'));
-	await asking.rt.stop();
+	assert.deepEqual(result.payload.evidenceRefs, [evidence.ref]);
+	assert.deepEqual(own.filter((e) => e.type === 'evidence.changed').map((e) => [e.evidenceId, e.payload.reviewRef]), [[evidence.evidenceId, evidence.ref]]);
+	for (const e of own) validateOfficialEvent(e);
+	return is;
+}
+
+test('TL-06 a call with a hook, an approval, a sandbox, an artifact and evidence: each is reached from the facts of the call', async () => {
+	const one = await allowed({ 'tools.workspace': workspace }, call('write_file', { path: 'asked', content: 'x' }));
+	const is = expectJoined(one);
+	is(one.result.payload.sandboxRef, 'sandbox.applied');
+	const [artifact, ...more] = one.own.filter((e) => e.type === 'artifact.changed');
+	assert.deepEqual([more, one.result.payload.artifactRefs], [[], [artifact.artifactId]]);
+	const { note } = JSON.parse((await ok(one.rt, 'read_output', { outputRef: one.evidence.ref })).content);
+	assert.equal(note, 'this may be done');
+	const { evidence: late } = await ok(one.rt, 'record_evidence', { turnId: one.result.turnId, toolCallId: one.result.toolCallId, kind: 'review', source: 'Ada', note: 'it is well done' });
+	const said = (await readLog(one.rt, one.result.sessionId)).map((f) => f.event).at(-1);
+	assert.deepEqual([said.toolCallId, said.evidenceId], [one.result.toolCallId, late.evidenceId], 'what is recorded later names the call');
+	await refused(one.rt, 'scope_not_found', 'record_evidence', { sessionId: one.result.sessionId, toolCallId: `tool_${'0'.repeat(26)}_1`, kind: 'review', source: 'x', note: 'y' });
+	await one.rt.stop();
+});
+
+test('TL-06 a call that tells how far it is and brings an image: the frames, the image and the evidence are those of the call', async () => {
+	const until = join(newFolder(), 'go'), progress = [];
+	const one = await allowed({ mcp_servers: [{ name: 'srv', ...OFFICIAL.scripted() }] }, call('srv_photo', { until }), async (reader) => {
+		const take = reader.frame.bind(reader);
+		reader.frame = (text) => {
+			const data = text.split('\n').find((line) => line.startsWith('data:'));
+			const event = data && JSON.parse(data.slice('data:'.length));
+			if (event?.type === 'tool.progress') progress.push(event);
+			take(text);
+		};
+		await reader.until(() => progress.length >= 2, 'two frames');
+		writeFileSync(until, '');
+	});
+	expectJoined(one);
+	assert.deepEqual([...new Set(progress.map((e) => e.toolCallId))], [one.result.toolCallId]);
+	assert.ok(progress.every((e) => /^look \d+$/.test(e.payload.preview)), JSON.stringify(progress[0]));
+	assert.equal(one.result.payload.images.length, 1);
+	const image = JSON.parse((await ok(one.rt, 'read_output', { outputRef: one.result.payload.images[0] })).content);
+	assert.deepEqual(image, { mimeType: 'image/png', data: 'iVBORw0KGgo=' });
+	await one.rt.stop();
 });
 
 test('verify finds all of it in the log, and every content stored', async () => {

@@ -22,6 +22,7 @@ static struct ar_ids ids_of(const struct ar_shape_evidence_scope *scope, struct 
 	ids.at[AR_SCOPE_TURN] = scope->turn_id;
 	ids.at[AR_SCOPE_TASK] = scope->task_id;
 	ids.at[AR_SCOPE_JOB] = scope->job_id;
+	ids.at[AR_SCOPE_TOOL_CALL] = scope->tool_call_id;
 	ids.at[AR_SCOPE_EVIDENCE] = id;
 	return ids;
 }
@@ -142,7 +143,7 @@ enum ar_status ar_decide_export_review(struct ar_decision *d, struct ar_error *e
 static enum ar_status check_scope(const struct ar_decision *d, const struct ar_cmd_record_evidence_in *in,
 				  struct ar_error *err)
 {
-	const struct ar_str ids[] = { in->thread_id, in->turn_id, in->task_id, in->job_id };
+	const struct ar_str ids[] = { in->thread_id, in->turn_id, in->task_id, in->job_id, in->tool_call_id };
 
 	if (!ar_str_absent(in->thread_id) && !ar_session_thread(d->session, in->thread_id))
 		return ar_refuse(err, AR_ERR_SCOPE_NOT_FOUND, "the session has no thread %.*s",
@@ -191,14 +192,33 @@ static enum ar_status check_record(const struct ar_decision *d, const struct ar_
 	return check_scope(d, in, err);
 }
 
-enum ar_status ar_decide_record_evidence(struct ar_decision *d, struct ar_error *err)
+/* What is about a call is about its turn. A call that left the windows says its id alone. */
+static struct ar_shape_evidence_scope scope_of(const struct ar_decision *d,
+					       const struct ar_cmd_record_evidence_in *in)
 {
-	const struct ar_cmd_record_evidence_in *in = d->input->command.args;
 	struct ar_shape_evidence_scope scope = { .session_id = d->session->id,
 						 .thread_id = in->thread_id,
 						 .turn_id = in->turn_id,
 						 .task_id = in->task_id,
-						 .job_id = in->job_id };
+						 .job_id = in->job_id,
+						 .tool_call_id = in->tool_call_id };
+	struct ar_invocation *call;
+	struct ar_thread *t;
+	const struct ar_turn *turn = ar_str_absent(in->tool_call_id)
+					     ? NULL
+					     : ar_session_call(d->session, in->tool_call_id, &call, &t);
+
+	if (turn && ar_str_absent(scope.turn_id)) {
+		scope.turn_id = turn->id;
+		scope.thread_id = turn->thread;
+	}
+	return scope;
+}
+
+enum ar_status ar_decide_record_evidence(struct ar_decision *d, struct ar_error *err)
+{
+	const struct ar_cmd_record_evidence_in *in = d->input->command.args;
+	const struct ar_shape_evidence_scope scope = scope_of(d, in);
 	struct ar_cmd_record_evidence_in said = *in;
 	struct ar_cmd_record_evidence_out out;
 	struct ar_ev_evidence_changed e;

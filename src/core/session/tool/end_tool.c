@@ -1,6 +1,7 @@
 /* Every way a tool call ends, and what the model reads of it. The whole output is kept; the
  * model gets its beginning and its end when it is longer than policy allows. Pure. */
 #include "artifact/artifact.h"
+#include "evidence/evidence.h"
 #include "hook/hooks.h"
 #include "output/outputs.h"
 #include "action/action.h"
@@ -136,6 +137,22 @@ static struct ar_texts image_refs(struct ar_decision *d, const struct ar_tool_re
 	return (struct ar_texts){ refs, result->image_count };
 }
 
+/* What was recorded of it while it was open. */
+static struct ar_texts evidence_refs(struct ar_decision *d, const struct ar_invocation *call)
+{
+	const struct ar_session *s = d->session;
+	struct ar_str *refs = ar_arena_alloc(d->arena, (s->evidence.count + 1) * sizeof(*refs));
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->evidence.count; i++) {
+		const struct ar_shape_evidence_record *r = ar_evidence_at(s, i);
+
+		if (r->scope && ar_str_eq(r->scope->tool_call_id, call->id))
+			refs[n++] = r->ref;
+	}
+	return n ? (struct ar_texts){ refs, n } : (struct ar_texts){ 0 };
+}
+
 void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_invocation *call,
 			const struct ar_tool_result *result, int64_t duration_ms)
 {
@@ -163,6 +180,7 @@ void ar_decide_end_call(struct ar_decision *d, struct ar_turn *turn, struct ar_i
 			.raw_output_ref = is_split ? a.whole : AR_STR_NONE,
 			.images = image_refs(d, result),
 			.artifact_refs = artifacts,
+			.evidence_refs = evidence_refs(d, call),
 			.hook_run_refs = ar_hook_refs(d, turn, call),
 			.permission_ref = call->permission,
 			.changes_ref = ar_str_absent(result->changes) ? AR_STR_NONE
