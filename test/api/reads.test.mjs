@@ -1,7 +1,10 @@
 // The surface: every command and route, what is refused and how, and reads that page through everything exactly once.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync, realpathSync } from 'node:fs';
+import net from 'node:net';
 import { before, test } from 'node:test';
+import { ended, facts } from '../lib/gate.mjs';
 import { call, checkError, follow, newFolder, ok, readLog, refused, request, startAgentd, startModel, submit, world } from '../lib/runtime.mjs';
 import { isOfficialType, validateCommandResult, validateSnapshot } from '../lib/schemas.mjs';
 
@@ -118,6 +121,45 @@ test('a read that is asked again has the same bytes until something happens, and
 	follower.stop();
 });
 
+/** The answers to a request that is sent `count` times on one connection; only the first ones are taken before `meanwhile` is over. */
+async function takeLate(path, count, meanwhile) {
+	const socket = net.connect(rt.port, '127.0.0.1').setEncoding('utf8');
+	socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`.repeat(count - 1) + `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`);
+	await once(socket, 'readable'); // no more is taken than a buffer of this process holds
+	await meanwhile();
+	let text = '';
+	for await (const part of socket) text += part;
+	return text.split(/HTTP\/1\.1 200 .*\r\n(?:.+\r\n)*\r\n/).slice(1);
+}
+
+test('an answer that a slow reader has yet to take stays what it was when the session goes on', async () => {
+	const { sessionId, threadId } = await submit(rt, 'x'.repeat(3000), { turnId: 'slow' });
+	const follower = await follow(rt, sessionId);
+	await follower.ended('slow');
+	const seen = [];
+	const see = async () => {
+		const { text } = await call(rt, 'get_thread_read', { sessionId, threadId });
+		seen.push(text);
+	};
+	await see();
+	const answers = await takeLate(`/v1/sessions/${sessionId}/threads/${threadId}`, 3000, async () => {
+		for (let turn = 0; turn < 3; turn++) {
+			await submit(rt, 'more', { sessionId, turnId: `slow-${turn}` });
+			await follower.ended(`slow-${turn}`);
+			for (let i = 0; i < 3; i++) await see();
+		}
+	});
+	assert.equal(answers.length, 3000);
+	assert.ok(answers.some((text) => text === seen[0]), 'the first ones were written before the session went on');
+	let last = 0;
+	for (const text of new Set(answers)) {
+		const { asOfSequence } = JSON.parse(text);
+		assert.ok(asOfSequence >= last, 'none comes after one of a later moment');
+		last = asOfSequence;
+	}
+	follower.stop();
+});
+
 test('query parameters of a GET are the members of its POST', async () => {
 	const byGet = await get(`/v1/sessions/${session.sessionId}?limit=3`);
 	const byPost = await call(rt, 'get_session', { sessionId: session.sessionId, limit: 3 });
@@ -165,6 +207,22 @@ test('OPEN-54 a body that is no JSON object is invalid_json', async () => {
 	assert.equal((await post('/v1/list_sessions', '')).status, 200, 'no body is an empty object');
 });
 
+test('OPEN-54 an input that nests deeper than 48 levels is invalid_input, and what does not is there after kill -9', async () => {
+	const nested = (levels) => (levels ? { a: nested(levels - 1) } : 1);
+	const w = await world();
+	const { sessionId } = await ok(w.rt, 'create_session', { metadata: nested(47) });
+	const { taskId } = await ok(w.rt, 'create_task', { sessionId, objective: 'x', metadata: nested(47) });
+	for (const levels of [48, 63]) {
+		await refused(w.rt, 'invalid_input', 'create_session', { metadata: nested(levels) });
+		await refused(w.rt, 'invalid_input', 'create_task', { sessionId, objective: 'x', metadata: nested(levels) });
+		await refused(w.rt, 'invalid_input', 'append_task_progress', { taskId, counters: nested(levels) });
+	}
+	await w.rt.kill9();
+	const rt = await w.again();
+	assert.deepEqual((await ok(rt, 'get_task', { taskId })).metadata, nested(47));
+	await rt.stop();
+});
+
 test('OPEN-54 wrong types, unknown members and missing ones are invalid_input and named', async () => {
 	const bad = [
 		['submit_turn', { createPolicy: {}, text: 5 }, 'text'],
@@ -209,6 +267,45 @@ test('OPEN-60 what is refused, and reads, leave no fact', async () => {
 	for (const name of ['get_thread_read', 'list_tasks']) await ok(rt, name, { sessionId, threadId: session.threadId });
 	assert.equal((await ok(rt, 'get_session', { sessionId })).asOfSequence, before);
 	assert.equal((await readLog(rt, sessionId)).length, before);
+});
+
+test('OPEN-60 the first older window that a channel reads leaves history.window.loaded; the windows before it and repeats leave nothing, also after kill -9', async () => {
+	const w = await world();
+	const { sessionId, threadId, turnId } = await submit(w.rt, '[[tokens 40]]');
+	await ended(w.rt, sessionId, turnId);
+	const connect = async (channelId) => (await ok(w.rt, 'connect_channel', { sessionId, channelId, transport: 'sse', peerRole: 'client', credential: 'x' })).channelId;
+	const [one, two, three] = [await connect('one'), await connect('two'), await connect('three')];
+	const read = async (cursor, channelId, limit = 3) => (await ok(w.rt, 'get_session', { sessionId, limit, ...(cursor ? { cursor } : {}), ...(channelId ? { channelId } : {}) })).history;
+	const windows = async () => (await facts(w.rt, sessionId, 'history.window.loaded')).map((e) => [e.channelId, e.threadId, e.payload.startCursor, e.payload.endCursor, e.payload.count, e.payload.truncated]);
+	const first = await read(undefined, one);
+	assert.equal(String((await ok(w.rt, 'get_session', { sessionId })).historyCursor.before), String(first.events.at(-1).sequence + 1));
+	assert.deepEqual((await read(String(first.events.at(-1).sequence + 1), one)).events, first.events);
+	await read(first.cursor);
+	assert.deepEqual(await windows(), [], 'the newest window, with a cursor or without, and a read that names no channel');
+	const of = (channelId, { events }) => [channelId, threadId, String(events[0].sequence), String(events.at(-1).sequence), events.length, events[0].sequence > 1];
+	const older = await read(first.cursor, one);
+	const want = [of(one, older)];
+	assert.deepEqual(await windows(), want);
+	for (let round = 0; round < 2; round++) {
+		let sequence = first.events[0].sequence;
+		for (let { cursor } = first; cursor;) {
+			const page = await read(cursor, one, round + 1);
+			assert.equal(page.events.at(-1).sequence, sequence - 1, 'no gap, no overlap');
+			({ cursor } = page);
+			sequence = page.events[0].sequence;
+		}
+		assert.equal(sequence, 1, 'down to the first fact');
+		assert.deepEqual(await windows(), want, 'what goes on from there, and repeats');
+		await w.rt.kill9();
+		w.rt = await w.again();
+	}
+	const again = await read(first.cursor, two);
+	want.push(of(two, again));
+	assert.deepEqual([again.events, await windows()], [older.events, want], 'another channel is another reader');
+	want.push(of(three, await read(older.cursor, three, 500)));
+	assert.deepEqual([await windows(), want[2][2], want[2][5]], [want, '1', false], 'up to the first fact');
+	await refused(w.rt, 'channel_not_found', 'get_session', { sessionId, limit: 3, cursor: first.cursor, channelId: 'four' });
+	await w.rt.stop();
 });
 
 // ---- reads ----

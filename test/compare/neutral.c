@@ -39,6 +39,16 @@ static void channel_from(struct ar_neutral_input *n, const struct ar_input *in)
 {
 	n->subject = in->channel.id;
 	n->reason = in->channel.reason;
+	n->from = in->channel.from;
+	n->to = in->channel.to;
+}
+
+static void tool_done_from(struct ar_neutral_input *n, const struct ar_input *in)
+{
+	n->call = in->tool_done.call;
+	n->call_masked = in->tool_done.masked;
+	n->duration_ms = in->tool_done.duration_ms;
+	n->result = in->tool_done.result;
 }
 
 struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct ar_arena *a)
@@ -77,13 +87,11 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 		break;
 	case AR_IN_CHANNEL_FOLLOWED:
 	case AR_IN_CHANNEL_GONE:
+	case AR_IN_CHANNEL_READ:
 		channel_from(&n, in);
 		break;
 	case AR_IN_TOOL_DONE:
-		n.call = in->tool_done.call;
-		n.call_masked = in->tool_done.masked;
-		n.duration_ms = in->tool_done.duration_ms;
-		n.result = in->tool_done.result;
+		tool_done_from(&n, in);
 		break;
 	case AR_IN_TOOL_ASKED:
 		n.body = asked_from(in, a);
@@ -97,6 +105,7 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 	case AR_IN_CHECKPOINT_DONE:
 	case AR_IN_SENT:
 	case AR_IN_SERVERS:
+	case AR_IN_WORKSPACE:
 		n.body = in->hook_done; /* all of them are one pointer */
 		break;
 	case AR_IN_INSPECTED:
@@ -109,6 +118,14 @@ struct ar_neutral_input ar_neutral_from_input(const struct ar_input *in, struct 
 		break;
 	}
 	return n;
+}
+
+static void channel_to(struct ar_input *in, const struct ar_neutral_input *n)
+{
+	in->channel.id = n->subject;
+	in->channel.reason = n->reason;
+	in->channel.from = n->from;
+	in->channel.to = n->to;
 }
 
 static void add_body(struct ar_input *in, const struct ar_neutral_input *n, struct ar_arena *a)
@@ -144,8 +161,8 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 		break;
 	case AR_IN_CHANNEL_FOLLOWED:
 	case AR_IN_CHANNEL_GONE:
-		in->channel.id = n->subject;
-		in->channel.reason = n->reason;
+	case AR_IN_CHANNEL_READ:
+		channel_to(in, n);
 		break;
 	case AR_IN_TOOL_DONE:
 		in->tool_done.call = n->call;
@@ -166,6 +183,7 @@ static void add_body(struct ar_input *in, const struct ar_neutral_input *n, stru
 	case AR_IN_CHECKPOINT_DONE:
 	case AR_IN_SENT:
 	case AR_IN_SERVERS:
+	case AR_IN_WORKSPACE:
 		in->hook_done = n->body; /* all of them are one pointer */
 		break;
 	case AR_IN_INSPECTED:

@@ -23,6 +23,7 @@ struct ar_neutral_input {
 	struct ar_process_standing standing;
 	struct ar_str subject; /* what is due, the channel, the call that asks for a command */
 	int reason;
+	int64_t from, to;
 	const struct ar_step_output *outputs;
 	size_t output_count;
 	const struct ar_model_result *end;

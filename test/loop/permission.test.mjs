@@ -191,7 +191,7 @@ test('a turn and a session may tighten what the host lets run, not loosen it', a
 	const set = (policy) => ({ scope: 'session', scopeId: sessionId, policy });
 	await refused(usual.rt, 'invalid_policy', 'set_policy', set({ mode: 'bypass' }));
 	await refused(usual.rt, 'invalid_policy', 'set_policy', set({ rules: [{ name: 'all', tool: '*', decision: 'allow' }] }));
-	assert.match((await refused(usual.rt, 'not_authorized', 'set_policy', { scope: 'host', policy: {} })).message, /in the settings file of agentd \(permission, permission_rules, budget\)/);
+	assert.match((await refused(usual.rt, 'not_authorized', 'set_policy', { scope: 'host', policy: {} })).message, /in the settings file of agentd \(permission\.mode, permission_rules, budget\): change it there/);
 });
 
 test('P12 the policy of a session is a fact: it holds after kill -9, and the same again does nothing', async () => {
@@ -262,6 +262,31 @@ test('PM-14 a grant counts for its tool, in its session, until it expires; once 
 	await sleep(Math.max(0, Date.parse(expiresAt) - Date.now() + 50));
 	await ask(rt, ['write'], { sessionId });
 	assert.equal((await judgedNow(5)).decision, 'ask', 'it has expired');
+});
+
+test('PM-14 a grant answers the rule it was given for, not one of the same name in the settings, also after kill -9', async () => {
+	const w = await world({ config: { permission_rules: [{ name: 'look-twice', effect: 'ask', tool: 'write', argument: 'q', matches: 'prod*' }] } });
+	const { sessionId } = await submit(w.rt, 'hello');
+	await ended(w.rt, sessionId);
+	await ok(w.rt, 'set_policy', { scope: 'session', scopeId: sessionId, policy: { rules: [{ name: 'look-twice', tool: 'write', decision: 'ask' }] } });
+	const judged = async (q, count) => {
+		const { turnId } = await submit(w.rt, wants('write', q), { sessionId, options: { tools: Object.values(tools) } });
+		const all = await seen(w.rt, sessionId, 'permission.evaluated', count);
+		const { decision, decisionSource, ruleRefs } = all.at(-1).payload;
+		if (decision === 'ask') await ok(w.rt, 'respond_action', { actionId: (await pending(w.rt, sessionId))[0].actionId, decision: 'allow_session' });
+		await serve(w.rt, sessionId, turnId);
+		return [decision, decisionSource, ...(decision === 'ask' ? ruleRefs : [])];
+	};
+	assert.deepEqual(await judged('test', 1), ['ask', 'rule', 'look-twice']);
+	assert.deepEqual(await judged('test', 2), ['allow', 'human']);
+	assert.deepEqual(await judged('production', 3), ['ask', 'host_policy', 'look-twice'], 'another rule of that name');
+	assert.deepEqual((await facts(w.rt, sessionId, 'action.required')).map((e) => e.payload.policy.ruleSource), ['session', 'host']);
+	await w.rt.kill9();
+	w.rt = await w.again();
+	assert.deepEqual([await judged('test', 4), await judged('production', 5)], [['allow', 'human'], ['allow', 'human']], 'each has its own grant');
+	const { permissionState } = await ok(w.rt, 'get_session', { sessionId });
+	assert.deepEqual(permissionState.grants.map((g) => [g.ruleRef, g.ruleSource]), [['look-twice', 'session'], ['look-twice', 'host']]);
+	await w.rt.stop();
 });
 
 test('P32 an answer is for its own question: the other one stays open', async () => {

@@ -149,6 +149,14 @@ test('EV-23 an open question and a failed call outlive a restart', async () => {
 test('OW-10 workspace and account are words of the host: kept and given back as they came', async () => {
 	const { sessionId } = await ok(w.rt, 'create_session', { title: 'x', workspaceId: 'repo://odd/näme?x=1' });
 	assert.equal((await ok(w.rt, 'get_session', { sessionId })).workspaceId, 'repo://odd/näme?x=1');
+	const accountRef = 'acct://odd/kündin?x=1';
+	const mine = await ask(w.rt, ['write'], { createPolicy: { accountRef } });
+	await pending(w.rt, mine.sessionId);
+	assert.equal((await facts(w.rt, mine.sessionId, 'session.created'))[0].payload.accountRef, accountRef);
+	const sessionsOf = async (account) => (await ok(w.rt, 'list_actions', { accountRef: account })).actions.map((action) => action.sessionId);
+	assert.deepEqual(await sessionsOf(accountRef), [mine.sessionId]);
+	assert.deepEqual(await sessionsOf(`${accountRef}2`), []);
+	await ok(w.rt, 'interrupt_turn', { sessionId: mine.sessionId, reason: 'enough' });
 });
 
 test('RM-27 RM-28 what needs attention is listed with its ids, and goes with its cause; what is not looked for is unavailable', async () => {

@@ -69,6 +69,59 @@ for (const { what, type, text, options, decision } of needs) {
 	});
 }
 
+/** What a question of each type has beside the ids. `policy`: what asks, where a policy does. */
+const forms = {
+	tool_permission: { decisions: ['allow', 'allow_session', 'deny'], onTimeout: 'deny', prompt: /write/, policy: { mode: 'default', rule: undefined } },
+	plan_approval: { decisions: ['approve', 'reject'], onTimeout: 'deny', prompt: /Write it down\./, policy: { mode: 'plan', rule: undefined } },
+	credential: { decisions: ['provide', 'decline'], onTimeout: 'cancel', prompt: /account/ },
+	structured_input: { decisions: ['accept', 'decline', 'cancel'], onTimeout: 'cancel', schema: ['name', 'size'] },
+};
+
+test('HL-01 an action.required of each of these types has its id, type, scope, prompt or schema, decisions, policy and time, and the list of questions has the same', async () => {
+	for (const { type, text, options } of needs) {
+		const { sessionId, threadId, turnId } = await submit(w.rt, text, { options });
+		await pending(w.rt, sessionId);
+		const { actions: [listed] } = await ok(w.rt, 'list_actions', { sessionId });
+		const [required] = await facts(w.rt, sessionId, 'action.required');
+		const { payload } = required, form = forms[type];
+		const [call] = (await facts(w.rt, sessionId, 'tool.failed', 'permission.evaluated', 'tool.started')).map((e) => e.toolCallId);
+		assert.match(required.actionId, /^action_\w+_\d+$/);
+		assert.deepEqual([payload.actionType, payload.decisions, payload.onTimeout], [type, form.decisions, form.onTimeout]);
+		const { toolName, ...scope } = payload.scope;
+		assert.deepEqual([scope.sessionId, scope.threadId, scope.turnId, scope.toolCallId], [sessionId, threadId, turnId, call], type);
+		assert.deepEqual([required.sessionId, required.threadId, required.turnId, required.toolCallId], [sessionId, threadId, turnId, call], type);
+		assert.equal(toolName, payload.toolName, type);
+		if (form.prompt) assert.match(payload.prompt, form.prompt);
+		assert.deepEqual(payload.schema && Object.keys(payload.schema.properties), form.schema, type);
+		assert.ok(Date.parse(payload.expiresAt) > Date.parse(required.timestamp), type);
+		assert.deepEqual(payload.policy && { mode: payload.policy.mode, rule: payload.policy.rule }, form.policy, type);
+		if (form.policy) assert.ok(payload.policy.reason, type);
+		for (const name of ['actionType', 'decisions', 'expiresAt']) assert.deepEqual(listed[name], payload[name], `${type} ${name}`);
+		assert.equal(listed.actionId, required.actionId);
+		await ok(w.rt, 'interrupt_turn', { sessionId, reason: 'enough' });
+		await ended(w.rt, sessionId);
+	}
+});
+
+test('OPEN-25 one approval and one form open, one old question: three actions, two pending requests, one pending approval', async () => {
+	const { sessionId, turnId } = await submit(w.rt, call('write', { q: 'old' }), { options: write });
+	const [old] = await pending(w.rt, sessionId);
+	await ok(w.rt, 'respond_action', { actionId: old.actionId, decision: 'deny' });
+	await ended(w.rt, sessionId, turnId);
+	const both = await submit(w.rt, `${call('m_ask')}${call('write', { q: 'new' })}`, { sessionId, options: write });
+	const open = await pending(w.rt, sessionId, 2);
+	const idOf = (type) => open.find((action) => action.actionType === type).actionId;
+	const [thread] = (await ok(w.rt, 'get_session', { sessionId })).threads;
+	const ids = (list) => list.map((action) => action.actionId).sort();
+	assert.deepEqual(ids(thread.actions), [old.actionId, idOf('tool_permission'), idOf('structured_input')].sort());
+	assert.deepEqual(ids(thread.pendingRequests), [idOf('tool_permission'), idOf('structured_input')].sort());
+	assert.deepEqual(thread.permissionState.pendingApprovals, [idOf('tool_permission')]);
+	await ok(w.rt, 'interrupt_turn', { sessionId, reason: 'enough' });
+	await ended(w.rt, sessionId, both.turnId);
+	const [rest] = (await ok(w.rt, 'get_session', { sessionId })).threads;
+	assert.deepEqual([rest.actions.length, rest.pendingRequests, rest.permissionState.pendingApprovals], [3, [], []]);
+});
+
 test('HL-05 an approved plan lets the rest of its turn change something, a rejected one does not, and neither reaches the next turn', async () => {
 	const text = `${call('propose_plan', { plan: '1. Write it down.' })}[[then]]${call('write', { q: 'x' })}`;
 	for (const decision of ['approve', 'reject']) {

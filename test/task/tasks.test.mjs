@@ -64,6 +64,19 @@ test('TK-04 requester, owner and assignee are as given', async () => {
 	assert.deepEqual([requestedBy, owner, assignee], [{ kind: 'channel', id: 'chan-7' }, { kind: 'user', id: 'ada' }, { kind: 'worker', id: 'w-2' }]);
 });
 
+test('TK-04 a task that comes through a channel names it as the requester; a channel of nobody is refused', async () => {
+	const { channelId } = await run('connect_channel', { sessionId, transport: 'http_json', peerRole: 'client', credential: 'connection' });
+	const given = { channelId, owner: { kind: 'user', id: 'ada' }, assignee: { kind: 'worker', id: 'w-2' } };
+	const { taskId } = await create(given);
+	const { requestedBy, owner, assignee } = await get(taskId);
+	assert.deepEqual([requestedBy, owner, assignee], [{ kind: 'channel', id: channelId }, given.owner, given.assignee]);
+	assert.equal((await of(taskId, 'task.created'))[0].channelId, channelId);
+	const forAda = await create({ ...given, requestedBy: { kind: 'user', id: 'ada' } });
+	assert.deepEqual((await get(forAda.taskId)).requestedBy, { kind: 'user', id: 'ada' }, 'who says on whose behalf it asks is believed');
+	assert.equal((await of(forAda.taskId, 'task.created'))[0].channelId, channelId, 'and its channel is on record');
+	await refused(w.rt, 'channel_not_found', 'create_task', { sessionId, objective: 'x', channelId: 'chan-of-nobody' });
+});
+
 test('TK-02 parent, child and grandchild in a turn: six ids, root and parent right', async () => {
 	const turn = await submit(w.rt, '[[hang]]', { sessionId, threadId });
 	const parent = await run('create_task', { threadId, objective: 'whole' });

@@ -122,6 +122,29 @@ test('PM-04 SB-03 more than the profile is a question of its own; a no keeps it 
 	}
 });
 
+test('OPEN-26 PM-04 a profile that adds the network alone is a question about the network, also after kill -9; one that adds more is an escalation', async () => {
+	const n = await world({ config: { 'tools.workspace': newWorkspace(), 'permission.mode': 'on_request', 'sandbox.allow_hosts': 'packages.example' } });
+	const args = { command: 'echo x', sandbox: 'allowlisted_network', justification: 'the list of packages' };
+	for (const [sandbox, type, decision] of [['workspace_write', 'network_access', 'deny'], ['no_network', 'network_access', 'allow'], ['read_only', 'sandbox_escalation', 'deny']]) {
+		const { sessionId } = await submit(n.rt, shell(args), { options: { mode: 'on_request', sandbox } });
+		const [{ actionId }] = await pending(n.rt, sessionId);
+		if (decision === 'allow') {
+			await n.rt.kill9();
+			n.rt = await n.again();
+		}
+		const [action] = await pending(n.rt, sessionId);
+		assert.deepEqual([action.actionId, action.actionType, action.decisions, action.decisionKind], [actionId, type, ['allow', 'deny'], 'allow_or_deny']);
+		const [{ payload }] = await facts(n.rt, sessionId, 'action.required');
+		assert.deepEqual([payload.decisions, payload.decisionKind, /the list of packages/.test(payload.prompt)], [['allow', 'deny'], 'allow_or_deny', true]);
+		await answer(n.rt, action, decision);
+		assert.equal((await told(n.rt, sessionId)).type === 'tool.result', decision === 'allow');
+		const [started] = await facts(n.rt, sessionId, 'tool.started');
+		assert.equal(started?.payload.sandboxProfile, decision === 'allow' ? 'allowlisted_network' : undefined, sandbox);
+		await ended(n.rt, sessionId);
+	}
+	await n.rt.stop();
+});
+
 test('SB-05 a boundary that cannot be had is never replaced: nothing runs', async () => {
 	const broken = await world({ config: { 'tools.workspace': workspace, 'permission.mode': 'bypass', 'sandbox.without': 'seccomp' } });
 	const marker = join(workspace, 'must-not-be');
@@ -171,15 +194,18 @@ test('a grant is for that command alone, and turns may only tighten', async () =
 	assert.ok(!existsSync(join(workspace, 'new.txt')));
 });
 
-test('PM-05 in mode on_failure more may be asked for only after a run inside failed', async () => {
-	const more = { command: 'echo x', sandbox: 'danger_full_access', justification: 'it did not work inside' };
-	const text = `${shell(more)}[[then]]${shell('exit 1')}[[then]]${shell(more)}`;
+test('PM-05 in mode on_failure a command may ask for more only after the same one failed inside', async () => {
+	const more = { command: 'exit 3', sandbox: 'danger_full_access', justification: 'it did not work inside' };
+	const text = [more, 'exit 4', more, 'exit 3', more].map(shell).join('[[then]]');
 	const { sessionId } = await submit(w.rt, text, { options: { mode: 'on_failure' } });
 	const [action] = await pending(w.rt, sessionId);
 	const log = await facts(w.rt, sessionId);
-	assert.equal(log.find((e) => e.type === 'tool.failed').payload.status, 'denied', 'too early');
-	const failed = log.find((e) => e.type === 'process.completed');
-	assert.equal(failed.payload.exitCode, 1);
+	const judged = log.filter((e) => e.type === 'permission.evaluated').map((e) => e.payload);
+	assert.deepEqual(judged.map((p) => p.decision), ['deny', 'sandboxed', 'deny', 'sandboxed', 'ask'], 'too early, and after another one failed');
+	assert.equal(new Set([judged[0], judged[2], judged[3], judged[4]].map((p) => p.commandDigest)).size, 1);
+	assert.notEqual(judged[1].commandDigest, judged[0].commandDigest);
+	const failed = log.findLast((e) => e.type === 'process.completed');
+	assert.equal(failed.payload.exitCode, 3);
 	assert.ok(log.find((e) => e.type === 'permission.requested').sequence > failed.sequence);
 	await answer(w.rt, action, 'deny');
 	await ended(w.rt, sessionId);

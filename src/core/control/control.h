@@ -175,6 +175,9 @@ struct ar_passed_call {
 typedef bool ar_control_pass_fn(void *arg, struct ar_passed_call *p);
 void ar_control_pass_calls(struct ar_control *c, ar_control_pass_fn *pass, void *arg);
 
+/* With that function; false also where there is no other node. */
+bool ar_control_pass(struct ar_control *c, struct ar_passed_call *p);
+
 /* The runtime is about to stop: commands that begin work are refused as overloaded from
  * now on; the others go on. */
 void ar_control_drain(struct ar_control *c);

@@ -49,6 +49,7 @@ static struct ar_session without_policy(const struct ar_session *s)
 	struct ar_session bare = *s;
 
 	bare.mode = bare.policy_ref = AR_STR_NONE;
+	bare.workspace_policy = NULL;
 	bare.rules.count = bare.grants.count = 0;
 	return bare;
 }

@@ -349,20 +349,23 @@ static enum ar_status target_evaluate_permission(struct ar_call *c, struct targe
 	return ar_refuse(err, AR_ERR_SCOPE_NOT_FOUND, "there is nothing with that id in this runtime");
 }
 
-/* The policy of a host and its workspaces is its configuration. */
+/* The policy of a host is its configuration: a second place would be a second truth. */
 static enum ar_status target_set_policy(struct ar_call *c, struct target *t, struct ar_error *err)
 {
 	const struct ar_cmd_set_policy_in *in = c->input;
 
 	set_key(c, t, "key", in->idempotency_key);
-	if (in->scope != AR_SET_POLICY_SCOPE_SESSION)
+	if (in->scope == AR_SET_POLICY_SCOPE_HOST)
 		return ar_refuse(err, AR_ERR_NOT_AUTHORIZED,
-				 "only the policy of a session can be set here; rules and limits of the host "
-				 "and of a workspace are in the settings file of agentd (permission, "
-				 "permission_rules, budget), and sandbox profiles of a workspace are set by "
-				 "update_workspace");
+				 "the policy of the host is in the settings file of agentd (permission.mode, "
+				 "permission_rules, budget): change it there and start agentd again, which "
+				 "records the change; a workspace or a session can be set here");
 	if (ar_str_absent(in->scope_id))
-		return ar_refuse(err, AR_ERR_INVALID_INPUT, "scopeId names the session");
+		return ar_refuse(err, AR_ERR_INVALID_INPUT, "scopeId names the session or the workspace");
+	if (in->scope == AR_SET_POLICY_SCOPE_WORKSPACE)
+		return session_key_of_workspace(
+			&(struct ar_target_desc){ .error = AR_ERR_WORKSPACE_NOT_FOUND }, in->scope_id, t,
+			err);
 	return ar_call_session(in->scope_id, &t->session_key, err);
 }
 
@@ -598,11 +601,18 @@ static void add_receipt(struct ar_call *c, struct ar_engine_request *r, struct a
 	r->receipt.input = input_hash(c);
 }
 
+static bool is_of_workspace(const struct ar_call *c)
+{
+	const struct ar_cmd_set_policy_in *in = c->input;
+
+	return ar_workspace_is_command(c->command) ||
+	       (c->command == AR_CMD_SET_POLICY && in->scope == AR_SET_POLICY_SCOPE_WORKSPACE);
+}
+
 /* Nobody but its own commands writes to such a log; a schedule also gets the reports of what it started. */
 static bool is_for_reserved(const struct ar_call *c, struct ar_str session_key)
 {
-	return ar_workspace_is_command(c->command) || ar_worker_is_command(c->command) ||
-	       ar_schedule_is_command(c->command) ||
+	return is_of_workspace(c) || ar_worker_is_command(c->command) || ar_schedule_is_command(c->command) ||
 	       ((c->command == AR_CMD_REPORT_TURN || c->command == AR_CMD_REPORT_JOB) &&
 		ar_key_is_schedule(session_key));
 }
@@ -648,7 +658,7 @@ void ar_call_write(struct ar_call *c)
 	}
 	add_receipt(c, r, t.key);
 	r->audit = ar_trail_of_call(c);
-	if (ar_workspace_is_command(c->command))
+	if (is_of_workspace(c))
 		ar_workspace_write(c);
 	else if (ar_worker_is_command(c->command))
 		ar_worker_write(c);

@@ -31,6 +31,7 @@
 #include "storage.h"
 #include "send/send_run.h"
 #include "request/watch.h"
+#include "workspace/policy_run.h"
 
 #define FACTS_PER_THREAD 4 /* that are not in a pack and not the first */
 
@@ -369,6 +370,8 @@ static void committed(struct ar_live *l)
 		if (is_step_end(&c->decision.events[i]))
 			ar_step_close(l, c->decision.events[i].ids[AR_SCOPE_STEP]);
 		report(l, &c->decision.events[i]);
+		if (c->decision.events[i].type == AR_EV_POLICY_CHANGED)
+			ar_policy_changed(l);
 		if (is_process_end(&c->decision.events[i]))
 			ar_process_close(l, c->decision.events[i].ids[AR_SCOPE_PROCESS]);
 		ar_live_reset_idle(l, c->decision.events[i].ids[AR_SCOPE_TURN]);
@@ -415,6 +418,7 @@ static void not_committed(struct ar_live *l)
 	struct ar_commit *c = &l->commit;
 	struct ar_engine_request *r = c->request;
 
+	l->engine->is_workspace_in_doubt |= l->state.own && c->append.op.status == AR_E_DOUBT;
 	ar_live_forget(l);
 	ar_meter_refused(l->engine->o.metrics, c->append.op.status);
 	switch (c->append.op.status) {

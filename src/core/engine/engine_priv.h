@@ -90,12 +90,12 @@ struct ar_live {
 	size_t timers; /* running */
 	size_t busy; /* store operations of its steps in flight */
 	bool is_scanned; /* the start-up scan counts it */
-	struct ar_tenant_count
-		*usage; /* of its tenant (quota/usage.c); NULL: without quotas, or not known yet */
+	struct ar_tenant_count *usage; /* of its tenant; NULL: without quotas, or not known yet */
 	struct ar_list held; /* in the list of those that wait for it, or alone */
 	int64_t turns_counted, processes_counted; /* there, for this session */
 	struct ar_day_spent day_counted; /* the same, or found in the store */
 	bool is_day_counted;
+	struct ar_live_policy *policy; /* of its workspace (workspace/policy_run.c); NULL: not needed yet */
 };
 
 struct ar_receipt_cache_entry {
@@ -156,9 +156,9 @@ struct ar_engine {
 	struct ar_map usage; /* tenant -> struct ar_tenant_count */
 	bool is_scanning;
 	bool has_scan_failed; /* by the store; some sessions with open work may not have been seen */
-	bool is_stopping, is_draining;
+	bool is_workspace_in_doubt; /* a write to one may be stored without its facts having been seen */
+	bool is_stopping, is_draining, is_final_shutdown; /* the last: the engine does not start again */
 	struct ar_damaged *damaged; /* verify/damaged.c; NULL: no session is known to be */
-	bool is_final_shutdown; /* the runtime is about to stop for good */
 };
 
 /* live.c */

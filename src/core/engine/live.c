@@ -8,6 +8,7 @@
 #include "request/watch.h"
 #include "verify/damaged.h"
 #include "worker/worker_watch.h"
+#include "workspace/policy_run.h"
 #include "item/items.h"
 
 #include <string.h>
@@ -54,6 +55,7 @@ void ar_live_forget(struct ar_live *l)
 {
 	ar_session_fini(&l->state);
 	l->is_loaded = l->has_row = false;
+	ar_policy_forget(l);
 }
 
 void ar_live_wake(struct ar_live *l)
@@ -79,6 +81,7 @@ static void live_free(struct ar_live *l)
 	ar_servers_drop(l);
 	ar_checkpoints_drop(l);
 	ar_sends_drop(l);
+	ar_policy_drop(l);
 	ar_map_del(&e->sessions, ar_live_session_key(l));
 	e->counts.sessions--;
 	e->load[l->partition].sessions--;

@@ -30,6 +30,7 @@
 #include "job/fetch.h"
 #include "storage.h"
 #include "send/send_run.h"
+#include "workspace/policy_run.h"
 
 void ar_request_finish(struct ar_engine_request *r, enum ar_status status)
 {
@@ -249,7 +250,7 @@ static bool pump_once(struct ar_live *l)
 	}
 	if (is_shown(l))
 		show_to_views(l);
-	if (ar_usage_hold(l))
+	if (ar_usage_hold(l) || ar_policy_hold(l))
 		return false;
 	node = ar_list_pop(&l->inbox);
 	if (node)

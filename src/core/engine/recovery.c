@@ -8,6 +8,7 @@
 #include "metrics.h"
 #include "quota/usage.h"
 #include "schedule/due.h"
+#include "workspace/policy_run.h"
 
 #include <string.h>
 
@@ -32,6 +33,7 @@ static void recovery_decided(struct ar_engine_request *r)
 {
 	struct ar_live *l = AR_CONTAINER_OF(r, struct ar_live, recovery);
 
+	ar_policy_recovered(l);
 	l->is_shown_early = r->status != AR_OK;
 	if (r->status == AR_OK || r->err.code != AR_ERR_STORAGE_UNAVAILABLE)
 		return;

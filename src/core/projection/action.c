@@ -110,6 +110,7 @@ static void grants(const struct ar_session *s, struct ar_jw *w)
 		ar_jw_open(w);
 		ar_jw_mstr(w, "toolName", g->tool);
 		ar_jw_mstr(w, "ruleRef", g->rule);
+		ar_jw_mstr(w, "ruleSource", g->rule_source);
 		ar_jw_mstr(w, "scope", g->scope);
 		ar_jw_mstr(w, "permissionRef", g->permission);
 		ar_jw_mtime(w, "expiresAt", g->expires);
@@ -142,11 +143,22 @@ static void decisions(const struct ar_thread *t, struct ar_jw *w)
 	ar_jw_close_array(w);
 }
 
-/* The mode of the session when it has one; without, the one that the newest judgement was made in. */
+/* The stricter one of those that the session and its workspace have; absent: neither has one. */
+static struct ar_str policy_mode(const struct ar_session *s)
+{
+	enum ar_permission_mode own = ar_mode_find(s->mode), around = ar_session_workspace_mode(s);
+	bool is_own = own && (!around || ar_mode_looseness(own) <= ar_mode_looseness(around));
+
+	return is_own || !around ? s->mode : s->workspace_policy->preset->mode;
+}
+
+/* Without one, the one that the newest judgement was made in. */
 static struct ar_str mode_of(const struct ar_session *s, const struct ar_thread *t)
 {
-	if (!ar_str_absent(s->mode) || !t || t->judged.count == 0)
-		return s->mode;
+	struct ar_str mode = policy_mode(s);
+
+	if (!ar_str_absent(mode) || !t || t->judged.count == 0)
+		return mode;
 	return ((const struct ar_judged *)t->judged.at[t->judged.count - 1])->mode;
 }
 
@@ -159,9 +171,13 @@ void ar_projection_permission(const struct ar_session *s, const struct ar_thread
 	ar_jw_mstr(w, "mode", mode);
 	if (!ar_str_absent(mode))
 		ar_jw_mbool(w, "interactionAllowed", !ar_str_is(mode, ar_mode_name(AR_MODE_NEVER)));
-	ar_jw_mstr(w, "policySource", ar_str_absent(s->policy_ref) ? AR_STR("host") : AR_STR("session"));
+	ar_jw_mstr(w, "policySource",
+		   !ar_str_absent(s->policy_ref) ? AR_STR("session")
+		   : s->workspace_policy	 ? AR_STR("workspace")
+						 : AR_STR("host"));
 	ar_jw_mstr(w, "policyRef", s->policy_ref);
-	ar_jw_mint(w, "sessionRules", (int64_t)s->rules.count);
+	ar_jw_mstr(w, "workspacePolicyRef", s->workspace_policy ? s->workspace_policy->ref : AR_STR_NONE);
+	ar_jw_mint(w, "sessionRules", (int64_t)ar_session_rules(s, AR_REACH_SESSION));
 	pending_approvals(s, t, w);
 	grants(s, w);
 	if (t)

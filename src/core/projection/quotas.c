@@ -53,7 +53,7 @@ void ar_projection_quotas(const struct ar_session *s, const struct ar_turn *turn
 
 		if (ar_str_absent(word) && preset > 0)
 			word = AR_STR(
-				"policy"); /* the session's policy sets it, and it is far from its end */
+				"policy"); /* that of the session or its workspace; it is far from its end */
 		if (ar_str_absent(word))
 			continue;
 		ar_jw_open(w);

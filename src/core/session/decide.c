@@ -96,6 +96,8 @@ static ar_decide_fn *decision_for(const struct ar_input *in)
 		return ar_decide_contents;
 	case AR_IN_SERVERS:
 		return ar_decide_servers;
+	case AR_IN_WORKSPACE:
+		return ar_decide_workspace_read;
 	}
 	return NULL;
 }

@@ -46,6 +46,7 @@ enum ar_input_kind {
 	AR_IN_SERVERS, /* the servers of a workspace were started for a turn, or were not */
 	AR_IN_CONTENTS, /* contents are stored, without a fact */
 	AR_IN_CHANNEL_DUE, /* the token of a peer that is away runs out */
+	AR_IN_WORKSPACE, /* the record of the session's workspace was read */
 	AR_IN_CHANNEL_READ, /* the peer of a channel was given an older window of the history */
 };
 
@@ -252,6 +253,8 @@ struct ar_input {
 			size_t output_count;
 			/* the process is known to have died while it worked on another session */
 			bool is_bystander;
+			/* of the session; NULL: it has none, or it says nothing new */
+			const struct ar_shape_workspace_record *workspace;
 		} recover;
 		struct {
 			struct ar_str call;
@@ -279,6 +282,7 @@ struct ar_input {
 			const struct ar_inspected *found; /* port/inspect.h */
 		} inspected;
 		const struct ar_servers_end *servers;
+		const struct ar_shape_workspace_record *workspace;
 		const struct ar_checkpoint_end *checkpoint_done;
 		const struct ar_sent *sent;
 		struct ar_texts contents;

@@ -163,6 +163,7 @@ static const struct ar_field_desc call_fields[] = {
 	TEXTS(ar_invocation, waits),
 	OPT_FLAG(ar_invocation, waits_any),
 	OPT(ar_invocation, profile),
+	STR(ar_invocation, command_digest),
 	OPT(ar_invocation, approvals),
 	TIME(ar_invocation, started),
 	TIME(ar_invocation, ended),
@@ -238,6 +239,7 @@ static const struct ar_field_desc action_fields[] = {
 	OBJECT(ar_action, scope, action_scope),
 	STR(ar_action, question),
 	STR(ar_action, rule),
+	STR(ar_action, rule_source),
 	STR(ar_action, mode),
 	STR(ar_action, covers),
 	STR(ar_action, decision),
@@ -261,8 +263,12 @@ static const struct ar_field_desc action_fields[] = {
 	ITEMS(ar_action, approved, approval),
 };
 static const struct ar_field_desc grant_fields[] = {
-	STR(ar_grant, tool),	   STR(ar_grant, rule),	    STR(ar_grant, scope),
-	STR(ar_grant, permission), TIME(ar_grant, expires), STR(ar_grant, covers),
+	STR(ar_grant, tool),	 STR(ar_grant, rule),	STR(ar_grant, scope),	    STR(ar_grant, permission),
+	TIME(ar_grant, expires), STR(ar_grant, covers), STR(ar_grant, rule_source),
+};
+static const struct ar_field_desc workspace_policy_fields[] = {
+	STR(ar_workspace_policy, ref),
+	OBJECT(ar_workspace_policy, preset, session_policy),
 };
 static const struct ar_field_desc rule_fields[] = {
 	STR(ar_permission_rule, name),	    STR(ar_permission_rule, tool),
@@ -439,6 +445,7 @@ static const struct kind boundary = KIND(ar_boundary, boundary_fields);
 static const struct kind action = KIND(ar_action, action_fields);
 static const struct kind grant = KIND(ar_grant, grant_fields);
 static const struct kind rule = KIND(ar_permission_rule, rule_fields);
+static const struct kind workspace_policy = KIND(ar_workspace_policy, workspace_policy_fields);
 static const struct kind judged = KIND(ar_judged, judged_fields);
 static const struct kind output = KIND(ar_stored_output, output_fields);
 static const struct kind expiring = KIND(ar_expiring_output, expiring_fields);
@@ -504,6 +511,7 @@ static const struct part session_parts[] = {
 	PART(ar_session, actions, LIST, &action),
 	PART(ar_session, grants, LIST, &grant),
 	PART(ar_session, rules, LIST, &rule),
+	PART(ar_session, workspace_policy, POINTED, &workspace_policy),
 	PART(ar_session, webhooks, FILLED_LIST, &webhook),
 	PART(ar_session, checkpoints, FILLED_LIST, &checkpoint),
 	PART(ar_session, processes, LIST, &process),

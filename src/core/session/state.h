@@ -149,6 +149,12 @@ struct ar_disk_used {
 	struct ar_opt_bool partly; /* it is at least that */
 };
 
+/* As the session recorded it; its rules are among those of the session. */
+struct ar_workspace_policy {
+	struct ar_str ref;
+	const struct ar_shape_session_policy *preset; /* mode and budget */
+};
+
 struct ar_session {
 	struct ar_arena arena;
 	struct ar_json_parser *json; /* borrowed, for member objects of payloads */
@@ -169,8 +175,10 @@ struct ar_session {
 	struct ar_vec threads; /* struct ar_thread */
 	struct ar_vec actions; /* struct ar_action (action/): all pending, the newest settled */
 	struct ar_str mode, policy_ref; /* what set_policy gave it; absent: the host's counts */
-	struct ar_vec rules; /* struct ar_permission_rule (permission/) of the same */
+	struct ar_vec rules; /* struct ar_permission_rule (permission/): of its workspace, then of the same */
 	const struct ar_shape_session_policy *preset; /* budget and model of the same; NULL: neither */
+	const struct ar_workspace_policy
+		*workspace_policy; /* what set_policy gave its workspace; NULL: nothing ever */
 	struct ar_vec grants; /* struct ar_grant (permission/) */
 	struct ar_vec channels; /* struct ar_channel (channel/): peers that follow it */
 	struct ar_vec webhooks; /* struct ar_webhook (webhook/), of a home */

@@ -123,6 +123,7 @@ struct ar_invocation {
 	struct ar_opt_bool waits_any; /* the first of these ends is enough */
 	struct ar_opt_bool runs_process; /* all it does is done by the process it asks for */
 	struct ar_opt_int profile; /* enum ar_sandbox_profile that was settled; absent: none */
+	struct ar_str command_digest; /* which command it is; absent: no shell, or its mode does not ask */
 	struct ar_opt_int approvals; /* people who had to let it run; absent: one answer was enough */
 	ar_usec started, ended, expires;
 };

@@ -1,6 +1,7 @@
 /* Facts that older versions wrote: what their objects hold beyond what their shapes declare does
  * not keep a session from being read. */
 #include "desk.h"
+#include "tenant.h"
 
 /* Applies the fact as a load does; the envelope of it, but for the type, the ids and the
  * payload, is made here. */
@@ -92,12 +93,53 @@ static void a_turn_may_have_no_options(void **state)
 	assert_int_equal(ar_turn_options(ar_thread_turn(desk_thread(d, 0), AR_STR("old")))->mode, 0);
 }
 
+/* What a person allowed before the place of a rule was recorded answers a rule of that name in any place. */
+static void a_grant_may_say_no_place(void **state)
+{
+	struct desk *d = *state;
+	const struct ar_grant *g;
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	apply(d, "action.required", ids_of(d, ",\"turnId\":\"a\",\"actionId\":\"act\""),
+	      "{\"actionType\":\"tool_permission\",\"prompt\":\"?\",\"decisions\":[\"allow\"],\"scope\":{},"
+	      "\"policy\":{\"rule\":\"look\"},\"toolName\":\"put\"}");
+	apply(d, "permission.resolved", ids_of(d, ",\"turnId\":\"a\",\"actionId\":\"act\""),
+	      "{\"outcome\":\"allowed\",\"decisionSource\":\"human\",\"decisionReason\":\"\","
+	      "\"scope\":\"session\"}");
+	assert_int_equal(d->session.grants.count, 1);
+	g = d->session.grants.at[0];
+	assert_true(ar_str_is(g->tool, "put") && ar_str_is(g->rule, "look"));
+	assert_true(ar_str_absent(g->rule_source));
+}
+
+/* Older versions made the home of a tenant without a thread. */
+static void a_home_may_have_no_thread(void **state)
+{
+	struct desk *d = *state;
+	char home[AR_SESSION_KEY_LEN];
+
+	ar_tenant_home(AR_STR(AR_TENANT_LOCAL), home);
+	ar_session_fini(&d->session);
+	ar_session_init(&d->session, (struct ar_str){ home, sizeof(home) }, d->json);
+	apply(d, "session.created", "\"old\":true",
+	      "{\"title\":\"Home\",\"accountRef\":\"system\",\"createdAt\":\"2026-01-01T00:00:00Z\"}");
+	assert_true(ar_session_is_old_home(&d->session));
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
+	desk_expect(d, "thread.started");
+	assert_int_equal(desk_thread(d, 0)->status, AR_THREAD_STATUS_IDLE);
+	assert_false(ar_session_is_old_home(&d->session));
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
+	desk_expect(d, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(options_of_a_turn_may_be_odd, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(calls_of_an_answer_may_be_odd, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(a_turn_may_have_no_options, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(a_grant_may_say_no_place, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(a_home_may_have_no_thread, desk_open, desk_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,6 +144,86 @@ static void test_a_policy_sets_the_budget(void **state)
 	assert_null(d->session.preset);
 }
 
+#define WS "ws_0000000000jaaaaaaaaaaaaaaa"
+
+/* What was read of the workspace; NULL: it has no policy. */
+static void read_workspace(struct desk *d, const char *policy)
+{
+	const struct ar_shape_workspace_record record = {
+		.workspace_id = AR_STR(WS),
+		.policy = policy ? desk_read(d, &ar_shape_session_policy_desc, policy) : NULL,
+		.policy_author = &(struct ar_shape_policy_author){ .account_ref = AR_STR("ada") }
+	};
+
+	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_WORKSPACE, .workspace = &record }),
+			 AR_OK);
+}
+
+static struct ar_str name_of_rule(const struct desk *d, size_t i)
+{
+	return ((const struct ar_permission_rule *)d->session.rules.at[i])->name;
+}
+
+/* The policy of the workspace and that of the session change without each other; the lower limit counts. */
+static void test_a_workspace_has_a_policy(void **state)
+{
+	struct desk *d = *state;
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	desk_fold(d, "workspace.bound",
+		  "{\"binding\":{\"workspaceId\":\"" WS "\",\"version\":1,\"folder\":\"/srv/shop\"}}");
+	read_workspace(d, NULL);
+	desk_expect(d, ""); /* as it was */
+	assert_int_equal(set_policy(d, "{\"rules\":[{\"name\":\"own\",\"tool\":\"a\",\"decision\":\"ask\"}]}",
+				    NULL),
+			 AR_OK);
+	read_workspace(d, "{\"mode\":\"untrusted\",\"budget\":{\"tokens\":300},\"rules\":[{\"name\":\"ws\","
+			  "\"tool\":\"b\",\"decision\":\"deny\"}]}");
+	desk_expect(d, "policy.changed limit.changed");
+	desk_expect_payload(d, AR_EV_POLICY_CHANGED, "{\"scope\":\"workspace\"");
+	desk_expect_payload(d, AR_EV_POLICY_CHANGED, "\"changedBy\":{\"accountRef\":\"ada\"}");
+	expect_limit(d, "\"limitState\":{\"quotaKind\":\"session_tokens\",\"limit\":300",
+		     "\"previous\":{\"quotaKind\":\"session_tokens\",\"used\":0");
+	read_workspace(d, "{\"mode\":\"untrusted\",\"budget\":{\"tokens\":300},\"rules\":[{\"name\":\"ws\","
+			  "\"tool\":\"b\",\"decision\":\"deny\"}]}");
+	desk_expect(d, "");
+	assert_int_equal(d->session.rules.count, 2);
+	assert_true(ar_str_is(name_of_rule(d, 0), "ws") && ar_str_is(name_of_rule(d, 1), "own"));
+
+	d->policy.may_loosen = true; /* the host's alone */
+	desk_expect_refusal(d, set_policy(d, "{\"mode\":\"default\"}", NULL), AR_ERR_INVALID_POLICY);
+	desk_expect_refusal(d, set_policy(d, "{\"budget\":{\"tokens\":301}}", NULL), AR_ERR_INVALID_POLICY);
+	desk_expect_refusal(d, desk_submit_with(d, NULL, "{\"mode\":\"default\"}"), AR_ERR_INVALID_INPUT);
+	assert_int_equal(set_policy(d, "{\"mode\":\"never\",\"budget\":{\"tokens\":200}}", NULL), AR_OK);
+	desk_expect(d, "policy.changed limit.changed");
+	assert_true(d->session.rules.count == 1 && ar_str_is(name_of_rule(d, 0), "ws"));
+	read_workspace(d, "{\"budget\":{\"tokens\":250}}");
+	desk_expect(d, "policy.changed"); /* the session's is lower */
+	assert_int_equal(d->session.rules.count, 0);
+	read_workspace(d, NULL);
+	desk_expect(d, "policy.changed");
+	read_workspace(d, NULL);
+	desk_expect(d, "");
+	assert_int_equal(set_policy(d, "{}", NULL), AR_OK);
+	expect_limit(d, "\"limitState\":{\"quotaKind\":\"session_tokens\",\"used\":0",
+		     "\"previous\":{\"quotaKind\":\"session_tokens\",\"limit\":200");
+}
+
+/* The record of another workspace says nothing, and that of any to a session without one neither. */
+static void test_only_its_own_workspace_counts(void **state)
+{
+	struct desk *d = *state;
+
+	assert_int_equal(desk_submit(d, "a"), AR_OK);
+	read_workspace(d, "{\"mode\":\"plan\"}");
+	desk_expect(d, "");
+	desk_fold(d, "workspace.bound",
+		  "{\"binding\":{\"workspaceId\":\"ws_0000000000jbbbbbbbbbbbbbbb\",\"version\":1,\"folder\":"
+		  "\"/x\"}}");
+	read_workspace(d, "{\"mode\":\"plan\"}");
+	desk_expect(d, "");
+}
+
 static void test_a_turn_names_its_mode(void **state)
 {
 	struct desk *d = *state;
@@ -165,6 +245,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_odd_members_of_an_old_policy, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_it_refuses, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_a_policy_sets_the_budget, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_a_workspace_has_a_policy, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(test_only_its_own_workspace_counts, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(test_a_turn_names_its_mode, desk_open, desk_close),
 	};
 

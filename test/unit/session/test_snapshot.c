@@ -54,6 +54,9 @@ static void fill(struct desk *d)
 					      .policy = AR_STR(
 						      "{\"budget\":{\"tokens\":300},\"model\":\"m\"}") }),
 			 AR_OK);
+	desk_fold(d, "policy.changed",
+		  "{\"scope\":\"workspace\",\"policyRef\":\"r\",\"policy\":{\"mode\":\"default\",\"budget\":"
+		  "{\"tokens\":200},\"rules\":[{\"name\":\"n\",\"tool\":\"rm\",\"decision\":\"deny\"}]}}");
 	assert_int_equal(desk_do(d, (struct ar_input){ .kind = AR_IN_RECOVER }), AR_OK);
 	assert_int_equal(desk_command(d, AR_CMD_INTERRUPT_TURN,
 				      &(struct ar_cmd_interrupt_turn_in){ .reason = AR_STR("because") }),
@@ -150,6 +153,10 @@ static void test_nothing_is_lost(void **state)
 	assert_memory_equal(&d->session.tasks, &copy.tasks, sizeof(copy.tasks));
 	assert_int_equal(copy.preset->budget->tokens.v, 300);
 	assert_true(ar_str_is(copy.preset->model, "m"));
+	assert_true(ar_str_is(copy.workspace_policy->ref, "r"));
+	assert_true(ar_str_is(copy.workspace_policy->preset->mode, "default"));
+	assert_int_equal(copy.workspace_policy->preset->budget->tokens.v, 200);
+	assert_int_equal(ar_session_rules(&copy, AR_REACH_WORKSPACE), 1);
 	SAME_STR(a, b, active_turn);
 	SAME_STR(a, b, request_ref);
 	SAME_STR(a, b, reason);

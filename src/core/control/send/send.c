@@ -31,16 +31,21 @@ static void on_passed(struct ar_passed_call *p, uint16_t code, struct ar_str rep
 	finish(AR_CONTAINER_OF(p, struct ar_control_send, passed), code, reply);
 }
 
+bool ar_control_pass(struct ar_control *c, struct ar_passed_call *p)
+{
+	return c->pass && c->pass(c->pass_arg, p);
+}
+
 static void pass_on(struct ar_control_send *s)
 {
-	const struct ar_control *c = s->call.control;
+	struct ar_control *c = s->call.control;
 
 	s->passed = (struct ar_passed_call){ .address = s->call.peer,
 					     .body = s->call.body,
 					     .command = ar_command_describe(s->call.command)->name,
 					     .who = &s->who,
 					     .done = on_passed };
-	if (!c->pass || !c->pass(c->pass_arg, &s->passed))
+	if (!ar_control_pass(c, &s->passed))
 		finish(s, AR_ERR_OWNER_UNREACHABLE, AR_STR("{}"));
 }
 

@@ -56,6 +56,7 @@ struct ar_action {
 	struct ar_str check; /* what the digest of the whole question hashes to */
 	struct ar_str question; /* id that a tool gave its question; absent: the runtime asks */
 	struct ar_str rule, mode; /* tool_permission: the rule that asked, the mode in force */
+	struct ar_str rule_source; /* where that rule stood; absent: no rule, or not recorded */
 	struct ar_str covers; /* of a shell: digest of the command that is asked about */
 	struct ar_str decision, source, response_ref;
 	const struct ar_shape_actor *actor; /* who answered; NULL: nobody */
@@ -145,6 +146,7 @@ struct ar_settlement {
 	const struct ar_shape_actor *actor; /* may be NULL */
 	struct ar_str response, channel; /* response: the whole answer as JSON; may be absent */
 	struct ar_str payload; /* what the schema asked for: JSON object; absent: none */
+	struct ar_str comment; /* absent: none */
 	struct ar_str digest; /* proof that the whole question was read; absent: none */
 	struct ar_shape_approval_list approvals; /* who approved, where several had to */
 	ar_usec grant_expires; /* of a grant for the session; 0: with it */

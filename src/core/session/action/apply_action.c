@@ -33,6 +33,7 @@ enum ar_status ar_apply_action_required(struct ar_session *s, const struct ar_ev
 	}
 	if (p->policy) {
 		a->rule = ar_apply_keep(s, p->policy->rule);
+		a->rule_source = ar_apply_keep(s, p->policy->rule_source);
 		a->mode = ar_apply_keep(s, p->policy->mode);
 		a->covers = ar_apply_keep(s, p->policy->covers);
 	}
@@ -105,6 +106,7 @@ static void keep_grant(struct ar_session *s, const struct ar_event *e, const str
 
 	*g = (struct ar_grant){ .tool = a->tool,
 				.rule = a->rule,
+				.rule_source = a->rule_source,
 				.covers = a->covers,
 				.scope = ar_apply_keep(s, p->scope),
 				.permission = ar_apply_keep(s, e->event_id),

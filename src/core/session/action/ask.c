@@ -27,6 +27,7 @@ static struct ar_shape_action_policy policy_of(const struct ar_judgement *j)
 		.mode = ar_str_from(j->mode),
 		.rule_refs = j->rules,
 		.rule = j->rule,
+		.rule_source = j->rule_source,
 		.reason = j->reason,
 		.covers = j->covers,
 		.sandbox_profile = j->profile ? ar_str_from(ar_sandbox_name(j->profile)) : AR_STR_NONE,
@@ -171,7 +172,9 @@ struct ar_str ar_decide_ask_permission(struct ar_decision *d, const struct ar_tu
 	static const struct ar_str once[] = { AR_STR("allow"), AR_STR("deny") };
 	struct ar_str args = ar_str_absent(act->args) ? AR_STR("{}") : act->args;
 
-	ask.type = ask.judgement->is_escalation ? AR_ACTION_SANDBOX_ESCALATION : AR_ACTION_TOOL_PERMISSION;
+	ask.type = !ask.judgement->is_escalation   ? AR_ACTION_TOOL_PERMISSION
+		   : ask.judgement->is_for_network ? AR_ACTION_NETWORK_ACCESS
+						   : AR_ACTION_SANDBOX_ESCALATION;
 	ask.tool = act->name;
 	if (ask.judgement->is_plan) {
 		ask.type = AR_ACTION_PLAN_APPROVAL;

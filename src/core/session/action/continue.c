@@ -84,7 +84,7 @@ static continue_fn *const by_type[AR_ACTION_TYPE_COUNT] = {
 	[AR_ACTION_COMPLETION_OVERRIDE] = decide_lost, [AR_ACTION_SANDBOX_ESCALATION] = decide_call,
 	[AR_ACTION_RECOVERY] = decide_recovery,	       [AR_ACTION_MERGE_CONFLICT] = decide_merge,
 	[AR_ACTION_ACCEPTANCE] = decide_criterion,     [AR_ACTION_PLAN_APPROVAL] = decide_call,
-	[AR_ACTION_PEER_AUTHORIZATION] = answer_tool,
+	[AR_ACTION_PEER_AUTHORIZATION] = answer_tool,  [AR_ACTION_NETWORK_ACCESS] = decide_call,
 };
 
 void ar_action_continue(struct ar_decision *d, struct ar_turn *turn, const struct ar_action *a,

@@ -115,7 +115,7 @@ bool ar_action_holds_turn(int64_t type)
 bool ar_action_is_about_call(int64_t type)
 {
 	return type == AR_ACTION_TOOL_PERMISSION || type == AR_ACTION_SANDBOX_ESCALATION ||
-	       type == AR_ACTION_PLAN_APPROVAL;
+	       type == AR_ACTION_NETWORK_ACCESS || type == AR_ACTION_PLAN_APPROVAL;
 }
 
 bool ar_action_allows(struct ar_str decision)

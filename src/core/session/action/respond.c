@@ -276,7 +276,8 @@ enum ar_status ar_decide_respond_action(struct ar_decision *d, struct ar_error *
 				   .actor = in->actor ? in->actor : &caller,
 				   .channel = in->channel_id,
 				   .digest = in->prompt_digest,
-				   .payload = in->payload };
+				   .payload = in->payload,
+				   .comment = in->comment };
 
 	if (!a)
 		return refuse_unknown(d->session, in->action_id, AR_ERR_ACTION_NOT_FOUND, err);

@@ -78,6 +78,8 @@ static void say_settled(struct ar_decision *d, const struct ar_turn *turn, const
 									  : ar_decide_content(d, s->response),
 			       .channel_id = s->channel,
 			       .actor = s->actor,
+			       /* some would put the secret there, and facts are read by many */
+			       .comment = a->type == AR_ACTION_CREDENTIAL ? AR_STR_NONE : s->comment,
 			       .approvals = s->approvals });
 	say_permission(d, &ids, a, s);
 	ar_bridge_answer(d, &ids, s);

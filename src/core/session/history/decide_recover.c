@@ -11,6 +11,7 @@
 #include "limits/budget.h"
 #include "hook/hooks.h"
 #include "job/job.h"
+#include "permission/permission.h"
 #include "process/record.h"
 #include "report/report.h"
 #include "subagent/subagents.h"
@@ -284,8 +285,18 @@ static bool has_key_again(const struct ar_decision *d, const struct ar_turn *tur
 	return false;
 }
 
+/* What was set meanwhile counts for all that is taken up. */
+static bool is_policy_new(struct ar_decision *d)
+{
+	const struct ar_shape_workspace_record *read = d->input->recover.workspace;
+
+	return read && ar_decide_own_workspace(d, read);
+}
+
 enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 {
+	bool has_new_policy = is_policy_new(d);
+
 	(void)err;
 	if (ar_session_is_old_home(d->session))
 		ar_decide_start_thread(d);
@@ -313,6 +324,8 @@ enum ar_status ar_decide_recover(struct ar_decision *d, struct ar_error *err)
 		if (turn && turn->is_lost && turn->lost_worker.v)
 			ar_worker_recover(d, turn);
 	}
+	if (has_new_policy)
+		ar_decide_overrule_all(d);
 	ar_subagents_settle(d);
 	return AR_OK;
 }

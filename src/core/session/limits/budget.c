@@ -64,22 +64,40 @@ static int64_t preset_amount(const struct ar_shape_session_budget *b, enum ar_qu
 	return b->tokens.v;
 }
 
-int64_t ar_budget_preset(const struct ar_session *s, enum ar_quota quota)
+static int64_t of_session(const struct ar_session *s, enum ar_quota quota)
 {
 	return s->preset ? preset_amount(s->preset->budget, quota) : 0;
 }
 
+static int64_t of_workspace(const struct ar_session *s, enum ar_quota quota)
+{
+	return s->workspace_policy ? preset_amount(s->workspace_policy->preset->budget, quota) : 0;
+}
+
+/* Of two limits; 0: there is none. */
+static int64_t lower_of(int64_t a, int64_t b)
+{
+	return b > 0 && (a == 0 || b < a) ? b : a;
+}
+
+int64_t ar_budget_preset(const struct ar_session *s, enum ar_quota quota)
+{
+	return lower_of(of_session(s, quota), of_workspace(s, quota));
+}
+
 /* As set, without what people added; 0: no limit. A turn may only ask for less, and so may the policy of a
- * session, unless the host lets it loosen. */
+ * session, unless the host lets it loosen. Nothing exceeds what the policy of the workspace says. */
 static int64_t base_of(const struct ar_decision *d, const struct ar_turn *turn, const struct ar_quota_name *q)
 {
 	const struct ar_budget_policy *policy = &d->input->policy->budget;
 	int64_t limit = q->is_session ? policy->session[q->quota] : policy->turn[q->quota];
-	int64_t own = q->is_session ? ar_budget_preset(d->session, q->quota)
-				    : ar_budget_amount(ar_turn_options(turn)->budget, q->quota);
-	bool may_loosen = q->is_session && d->input->policy->may_loosen;
+	int64_t own;
 
-	return own > 0 && (limit == 0 || own < limit || may_loosen) ? own : limit;
+	if (!q->is_session)
+		return lower_of(limit, ar_budget_amount(ar_turn_options(turn)->budget, q->quota));
+	own = of_session(d->session, q->quota);
+	limit = own > 0 && d->input->policy->may_loosen ? own : lower_of(limit, own);
+	return lower_of(limit, of_workspace(d->session, q->quota));
 }
 
 static const struct ar_quota_mark *mark_of(const struct ar_decision *d, const struct ar_turn *turn,
@@ -456,10 +474,19 @@ void ar_budget_say_session(struct ar_decision *d, const struct ar_session_limits
 	}
 }
 
+static enum ar_status refuse_looser(enum ar_quota quota, const char *whose, int64_t limit, const char *unless,
+				    struct ar_error *err)
+{
+	return ar_refuse(err, AR_ERR_INVALID_POLICY,
+			 "budget: %s is looser than the %s's %g, which may only be tightened here%s",
+			 name_of(quota, true)->name, whose, ar_quota_units(quota, limit), unless);
+}
+
 enum ar_status ar_budget_check_session(const struct ar_decision *d, const struct ar_shape_session_budget *b,
 				       struct ar_error *err)
 {
-	const int64_t *host = d->input->policy->budget.session;
+	bool is_workspace = d->session->own != NULL;
+	bool may_loosen = d->input->policy->may_loosen && !is_workspace;
 	int64_t cost;
 
 	if (!b)
@@ -467,15 +494,15 @@ enum ar_status ar_budget_check_session(const struct ar_decision *d, const struct
 	if ((b->tokens.set && b->tokens.v <= 0) || (!ar_str_absent(b->cost) && !read_cost(b->cost, &cost)))
 		return ar_refuse(err, AR_ERR_INVALID_POLICY,
 				 "budget: tokens is a whole number above 0, cost an amount such as 0.25");
-	for (int i = 0; i < AR_QUOTA_COUNT; i++) {
-		if (host[i] == 0 || preset_amount(b, (enum ar_quota)i) <= host[i] ||
-		    d->input->policy->may_loosen)
-			continue;
-		return ar_refuse(err, AR_ERR_INVALID_POLICY,
-				 "budget: %s is looser than the host's %g, which may only be tightened here "
-				 "(permission.may_loosen)",
-				 name_of((enum ar_quota)i, true)->name,
-				 ar_quota_units((enum ar_quota)i, host[i]));
+	for (enum ar_quota q = 0; q < AR_QUOTA_COUNT; q++) {
+		int64_t wanted = preset_amount(b, q), host = d->input->policy->budget.session[q];
+		int64_t workspace = of_workspace(d->session, q);
+
+		if (workspace > 0 && wanted > workspace)
+			return refuse_looser(q, "workspace", workspace, "", err);
+		if (host > 0 && wanted > host && !may_loosen)
+			return refuse_looser(q, "host", host, is_workspace ? "" : " (permission.may_loosen)",
+					     err);
 	}
 	return AR_OK;
 }

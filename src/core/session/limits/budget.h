@@ -54,17 +54,18 @@ int64_t ar_budget_limit(const struct ar_decision *d, const struct ar_turn *turn,
 /* What the session has left for the turn; INT64_MAX: there is no limit. */
 int64_t ar_budget_session_left(const struct ar_decision *d, const struct ar_turn *turn, enum ar_quota quota);
 
-/* Of the policy of a session; 0: it sets none. */
+/* Of the policies of a session and its workspace, the lower one; 0: they set none. */
 int64_t ar_budget_preset(const struct ar_session *s, enum ar_quota quota);
 
-/* Those of a session, by the host and its policy; 0: there is none. */
+/* Those of a session, by the host, its workspace and its policy; 0: there is none. */
 struct ar_session_limits {
 	int64_t at[AR_QUOTA_COUNT];
 };
 struct ar_session_limits ar_budget_session_limits(const struct ar_decision *d);
 /* The facts about those that are others than `before`. */
 void ar_budget_say_session(struct ar_decision *d, const struct ar_session_limits *before);
-/* Refuses a budget of a policy that is none, or looser than the host's where it must not be; NULL is fine. */
+/* Refuses a budget of a policy that is none, or looser than the host's or the workspace's where it must not
+ * be; NULL is fine. */
 enum ar_status ar_budget_check_session(const struct ar_decision *d, const struct ar_shape_session_budget *b,
 				       struct ar_error *err);
 

@@ -184,6 +184,13 @@ static void emit_message(struct ar_decision *d, const struct peer_report *t)
 
 /* ---- what a report means ---- */
 
+/* A message that left without an address for notifications brings none. */
+static bool is_too_late(const struct ar_shape_remote_task *known, int mechanism)
+{
+	return known && mechanism == AR_DELIVERY_MECHANISM_PUSH_NOTIFICATION &&
+	       known->delivery_mechanism != mechanism;
+}
+
 static void begin(struct ar_decision *d, struct peer_report *t)
 {
 	const struct ar_cmd_report_peer_task_in *in = t->in;
@@ -200,7 +207,7 @@ static void begin(struct ar_decision *d, struct peer_report *t)
 				    .operation_id = in->operation_id,
 			    };
 	t->now.tool_call_id = in->tool_call_id;
-	if (in->delivery_mechanism)
+	if (in->delivery_mechanism && !is_too_late(t->known, in->delivery_mechanism))
 		t->now.delivery_mechanism = in->delivery_mechanism;
 	if (!ar_str_empty(in->agent_card))
 		t->now.agent_card_ref = ar_decide_content(d, in->agent_card);
@@ -240,6 +247,15 @@ static void missing(struct peer_report *t)
 	t->now.status = AR_TASK_STATUS_LOST;
 	t->now.recovery_state = AR_REMOTE_TASK_RECOVERY_STATE_MISSING;
 	t->now.unreachable_since = 0;
+	t->now.reason = t->in->reason;
+}
+
+/* Its task may be there, and go on there, without anybody here to hear of it. */
+static void unclear(struct peer_report *t)
+{
+	t->now.status = AR_TASK_STATUS_UNKNOWN;
+	t->now.recovery_state = AR_REMOTE_TASK_RECOVERY_STATE_SENDING;
+	t->now.unreachable_since = t->in->since;
 	t->now.reason = t->in->reason;
 }
 
@@ -286,6 +302,8 @@ static void reply(struct ar_decision *d, const struct peer_report *t)
 							       .remote_task_id = t->now.remote_task_id,
 							       .remote_context_id = t->now.remote_context_id,
 							       .native_status = t->now.native_status,
+							       .delivery_mechanism =
+								       t->now.delivery_mechanism,
 							       .is_answered = AR_OPT_BOOL(is_answered(t)) });
 }
 
@@ -334,6 +352,8 @@ enum ar_status ar_decide_report_peer_task(struct ar_decision *d, struct ar_error
 		unreachable(d, &t);
 	else if (t.in->event == AR_REPORT_PEER_TASK_EVENT_MISSING)
 		missing(&t);
+	else if (t.in->event == AR_REPORT_PEER_TASK_EVENT_UNCLEAR)
+		unclear(&t);
 	reply(d, &t);
 	record(d, &t);
 	return AR_OK;

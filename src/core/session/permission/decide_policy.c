@@ -1,10 +1,13 @@
-/* set_policy of a session: the mode, the rules, the budget and the model it lives by, on top of the
- * host's. The host's own are its configuration. Pure. */
+/* set_policy: the mode, the rules, the budget and the model that a session lives by, on top of those of
+ * the host and of its workspace. The host's are its configuration; those of a workspace are in the log of
+ * the workspace (workspace/policy.c), and each session of it records them before it decides anything else.
+ * Pure. */
 #include "action/action.h"
 #include "apply.h"
 #include "describe.h"
 #include "limits/budget.h"
 #include "limits/limits.h"
+#include "workspace/workspace.h"
 
 #define POLICY_BYTES_MAX 65536
 #define RULE_TEXT_MAX 256
@@ -19,7 +22,7 @@ static int verdict_of(struct ar_str word)
 }
 
 /* Texts are the policy's. */
-static struct ar_permission_rule rule_of(const struct ar_shape_policy_rule *said)
+static struct ar_permission_rule rule_of(const struct ar_shape_policy_rule *said, enum ar_reach reach)
 {
 	return (struct ar_permission_rule){ .name = said->name,
 					    .tool = said->tool,
@@ -31,7 +34,7 @@ static struct ar_permission_rule rule_of(const struct ar_shape_policy_rule *said
 					    .command = said->command,
 					    .verdict = verdict_of(said->decision),
 					    .approvals = said->approvals,
-					    .reach = AR_REACH_SESSION };
+					    .reach = reach };
 }
 
 static bool is_text_of_rule(struct ar_str text)
@@ -57,11 +60,22 @@ static struct ar_str wrong_member(const struct ar_shape_policy_rule *said)
 	return ar_extra_name(said->extra_);
 }
 
+/* A workspace never loosens what the host says. */
+static bool may_loosen(const struct ar_decision *d)
+{
+	return d->input->policy->may_loosen && !d->session->own;
+}
+
+static const char *whose(const struct ar_decision *d)
+{
+	return d->session->own ? "workspace" : "session";
+}
+
 static enum ar_status check_rule(const struct ar_decision *d, const struct ar_shape_policy_rule *said,
 				 struct ar_error *err)
 {
 	struct ar_str wrong = wrong_member(said);
-	struct ar_permission_rule rule = rule_of(said);
+	struct ar_permission_rule rule = rule_of(said, AR_REACH_SESSION);
 
 	if (!ar_str_absent(wrong))
 		return ar_refuse(err, AR_ERR_INVALID_POLICY,
@@ -77,11 +91,11 @@ static enum ar_status check_rule(const struct ar_decision *d, const struct ar_sh
 	if (rule.verdict != AR_ASK && rule.approvals.v > 0)
 		return ar_refuse(err, AR_ERR_INVALID_POLICY, "rule '%.*s': approvals goes with ask",
 				 AR_STR_ARG(rule.name));
-	if (rule.verdict == AR_ALLOW && !d->input->policy->may_loosen)
+	if (rule.verdict == AR_ALLOW && !may_loosen(d))
 		return ar_refuse(err, AR_ERR_INVALID_POLICY,
-				 "rule '%.*s' allows, and a session may only be stricter than the host here "
-				 "(permission.may_loosen)",
-				 AR_STR_ARG(rule.name));
+				 "rule '%.*s' allows, and a %s may only be stricter than the host here%s",
+				 AR_STR_ARG(rule.name), whose(d),
+				 d->session->own ? "" : " (permission.may_loosen)");
 	return AR_OK;
 }
 
@@ -111,6 +125,7 @@ enum ar_status ar_mode_check(const struct ar_decision *d, struct ar_str name, ui
 			     struct ar_error *err)
 {
 	enum ar_permission_mode mode = ar_mode_find(name), host = d->input->policy->permission_mode;
+	enum ar_permission_mode workspace = ar_session_workspace_mode(d->session);
 
 	if (!host)
 		host = AR_MODE_DEFAULT;
@@ -119,11 +134,15 @@ enum ar_status ar_mode_check(const struct ar_decision *d, struct ar_str name, ui
 				 "mode '%.*s' is not one of default, untrusted, on_request, on_failure, "
 				 "never, plan, bypass, auto",
 				 AR_STR_ARG(ar_str_utf8_prefix(name, 32)));
-	if (ar_mode_looseness(mode) > ar_mode_looseness(host) && !d->input->policy->may_loosen)
+	if (workspace && ar_mode_looseness(mode) > ar_mode_looseness(workspace))
 		return ar_refuse(err, code,
-				 "mode %s is looser than the host's %s, which may only be tightened here "
-				 "(permission.may_loosen)",
-				 ar_mode_name(mode), ar_mode_name(host));
+				 "mode %s is looser than %s of the workspace, which may only be tightened",
+				 ar_mode_name(mode), ar_mode_name(workspace));
+	if (ar_mode_looseness(mode) > ar_mode_looseness(host) && !may_loosen(d))
+		return ar_refuse(err, code,
+				 "mode %s is looser than the host's %s, which may only be tightened here%s",
+				 ar_mode_name(mode), ar_mode_name(host),
+				 d->session->own ? "" : " (permission.may_loosen)");
 	return AR_OK;
 }
 
@@ -140,6 +159,11 @@ static enum ar_status check_model(const struct ar_decision *d, struct ar_str mod
 /* What rules alone leave as it is. */
 static void keep_rest(const struct ar_session *s, struct ar_shape_session_policy *policy)
 {
+	if (s->own && s->own->policy) {
+		policy->mode = s->own->policy->mode;
+		policy->budget = s->own->policy->budget;
+		return;
+	}
 	policy->mode = s->mode;
 	if (!s->preset)
 		return;
@@ -148,10 +172,25 @@ static void keep_rest(const struct ar_session *s, struct ar_shape_session_policy
 	policy->output_seconds = s->preset->output_seconds;
 }
 
-/* A policy replaces all, rules alone leave the rest as it is. */
-static enum ar_status read_policy(struct ar_decision *d, const struct ar_cmd_set_policy_in *in,
-				  struct ar_shape_session_policy *ret, struct ar_error *err)
+static enum ar_status check_members(const struct ar_decision *d, const struct ar_shape_session_policy *policy,
+				    struct ar_str extra, struct ar_error *err)
 {
+	if (d->session->own && !ar_str_absent(policy->model))
+		extra = AR_STR("model");
+	if (d->session->own && policy->output_seconds.set)
+		extra = AR_STR("outputSeconds");
+	if (ar_str_absent(extra))
+		return AR_OK;
+	return ar_refuse(err, AR_ERR_INVALID_POLICY, "a %s's policy has %s, not '%.*s'", whose(d),
+			 d->session->own ? "mode, rules and budget"
+					 : "mode, rules, budget, model and outputSeconds",
+			 AR_STR_ARG(ar_str_utf8_prefix(extra, 32)));
+}
+
+enum ar_status ar_policy_read(struct ar_decision *d, struct ar_shape_session_policy *ret,
+			      struct ar_error *err)
+{
+	const struct ar_cmd_set_policy_in *in = d->input->command.args;
 	bool is_whole = !ar_str_absent(in->policy);
 	struct ar_str text =
 		is_whole ? in->policy : ar_arena_fmt(d->arena, "{\"rules\":%.*s}", AR_STR_ARG(in->rules));
@@ -162,11 +201,8 @@ static enum ar_status read_policy(struct ar_decision *d, const struct ar_cmd_set
 	if (ar_json_parse(d->json, text, &v, &why) != AR_OK ||
 	    ar_struct_decode_strict(&ar_shape_session_policy_desc, v, d->arena, ret, &extra, &why) != AR_OK)
 		return ar_refuse(err, AR_ERR_INVALID_POLICY, "%.200s", why.msg);
-	if (!ar_str_absent(extra))
-		return ar_refuse(
-			err, AR_ERR_INVALID_POLICY,
-			"a session's policy has mode, rules, budget, model and outputSeconds, not '%.*s'",
-			AR_STR_ARG(ar_str_utf8_prefix(ar_extra_name(extra), 32)));
+	if (check_members(d, ret, ar_extra_name(extra), err) != AR_OK)
+		return AR_E_REFUSED;
 	if (!is_whole)
 		keep_rest(d->session, ret);
 	else if ((!ar_str_absent(ret->mode) &&
@@ -176,6 +212,8 @@ static enum ar_status read_policy(struct ar_decision *d, const struct ar_cmd_set
 		return AR_E_REFUSED;
 	return settle_rules(d, &ret->rules, err);
 }
+
+/* ---- what it leaves ---- */
 
 /* What is read of it beside mode and rules; NULL: nothing. */
 static const struct ar_shape_session_policy *preset_of(struct ar_session *s,
@@ -192,29 +230,68 @@ static const struct ar_shape_session_policy *preset_of(struct ar_session *s,
 	return preset;
 }
 
+/* Those of a workspace stand before those of the session. */
+static void replace_rules(struct ar_session *s, enum ar_reach reach,
+			  const struct ar_shape_policy_rule_list *rules)
+{
+	size_t at;
+
+	for (size_t i = s->rules.count; i > 0; i--) {
+		if (((const struct ar_permission_rule *)s->rules.at[i - 1])->reach == (int64_t)reach)
+			ar_vec_remove(&s->rules, i - 1);
+	}
+	at = reach == AR_REACH_WORKSPACE ? 0 : s->rules.count;
+	for (size_t i = 0; i < rules->count; i++) {
+		struct ar_permission_rule *rule = ar_arena_alloc(&s->arena, sizeof(*rule));
+
+		*rule = rule_of(&rules->at[i], reach);
+		ar_vec_insert(&s->arena, &s->rules, at + i, rule);
+	}
+}
+
+static void keep_of_session(struct ar_session *s, const struct ar_ev_policy_changed *p,
+			    const struct ar_shape_session_policy *policy)
+{
+	s->policy_ref = ar_apply_keep(s, p->policy_ref);
+	s->mode = policy->mode;
+	s->preset = preset_of(s, policy);
+	replace_rules(s, AR_REACH_SESSION, &policy->rules);
+}
+
+static void keep_of_workspace(struct ar_session *s, const struct ar_ev_policy_changed *p,
+			      const struct ar_shape_session_policy *policy)
+{
+	struct ar_shape_session_policy *preset = ar_arena_alloc(&s->arena, sizeof(*preset));
+	struct ar_workspace_policy *kept = ar_arena_alloc(&s->arena, sizeof(*kept));
+
+	*preset = (struct ar_shape_session_policy){ .mode = policy->mode, .budget = policy->budget };
+	*kept = (struct ar_workspace_policy){ ar_apply_keep(s, p->policy_ref), preset };
+	s->workspace_policy = kept;
+	replace_rules(s, AR_REACH_WORKSPACE, &policy->rules);
+}
+
 enum ar_status ar_apply_policy_changed(struct ar_session *s, const struct ar_event *e, struct ar_error *err)
 {
 	const struct ar_ev_policy_changed *p = PAYLOAD(e, policy_changed);
 	const struct ar_shape_session_policy nothing = { 0 }, *policy = p->policy ? p->policy : &nothing;
 
 	(void)err;
-	s->policy_ref = ar_apply_keep(s, p->policy_ref);
-	if (p->scope != AR_POLICY_CHANGED_SCOPE_SESSION)
+	if (s->own || p->scope == AR_POLICY_CHANGED_SCOPE_HOST) {
+		s->policy_ref = ar_apply_keep(s, p->policy_ref);
+		ar_apply_workspace_policy(s, e);
 		return AR_OK;
-	policy = ar_struct_copy(&ar_shape_session_policy_desc, policy, AR_COPY_TEXT, &s->arena);
-	s->mode = policy->mode;
-	s->preset = preset_of(s, policy);
-	s->rules.count = 0;
-	for (size_t i = 0; i < policy->rules.count; i++) {
-		struct ar_permission_rule *rule = ar_arena_alloc(&s->arena, sizeof(*rule));
-
-		*rule = rule_of(&policy->rules.at[i]);
-		ar_vec_push(&s->arena, &s->rules, rule);
 	}
+	policy = ar_struct_copy(&ar_shape_session_policy_desc, policy, AR_COPY_TEXT, &s->arena);
+	if (p->scope == AR_POLICY_CHANGED_SCOPE_WORKSPACE)
+		keep_of_workspace(s, p, policy);
+	else
+		keep_of_session(s, p, policy);
 	return AR_OK;
 }
 
-static void overrule(struct ar_decision *d)
+/* ---- deciding ---- */
+
+void ar_decide_overrule_all(struct ar_decision *d)
 {
 	for (size_t i = 0; i < d->session->threads.count; i++) {
 		struct ar_turn *turn = ar_thread_active(d->session->threads.at[i]);
@@ -224,14 +301,59 @@ static void overrule(struct ar_decision *d)
 	}
 }
 
+/* The fact, and what it does to limits. */
+static void change(struct ar_decision *d, const struct ar_ev_policy_changed *p)
+{
+	struct ar_session_limits limits = ar_budget_session_limits(d);
+
+	ar_decide_emit(d, AR_EV_POLICY_CHANGED, &(struct ar_ids){ 0 }, p);
+	ar_budget_say_session(d, &limits);
+}
+
+bool ar_decide_workspace_policy(struct ar_decision *d, const struct ar_shape_workspace_record *workspace)
+{
+	const struct ar_shape_session_policy nothing = { 0 };
+	const struct ar_shape_session_policy *policy = workspace->policy ? workspace->policy : &nothing;
+	const struct ar_workspace_policy *known = d->session->workspace_policy;
+	struct ar_str text;
+
+	if (!workspace->policy && !known)
+		return false;
+	text = ar_decide_shape(d, &ar_shape_session_policy_desc, policy);
+	if (known && ar_str_eq(ar_decide_ref(d, text), known->ref))
+		return false;
+	change(d, &(struct ar_ev_policy_changed){ .scope = AR_POLICY_CHANGED_SCOPE_WORKSPACE,
+						  .policy_ref = ar_decide_content(d, text),
+						  .previous_policy_ref = known ? known->ref : AR_STR_NONE,
+						  .changed_by = workspace->policy_author,
+						  .policy = policy });
+	return true;
+}
+
+bool ar_decide_own_workspace(struct ar_decision *d, const struct ar_shape_workspace_record *read)
+{
+	const struct ar_shape_workspace_binding *bound = d->session->bound;
+
+	return bound && ar_str_eq(bound->workspace_id, read->workspace_id) &&
+	       ar_decide_workspace_policy(d, read);
+}
+
+enum ar_status ar_decide_workspace_read(struct ar_decision *d, struct ar_error *err AR_UNUSED)
+{
+	if (ar_decide_own_workspace(d, d->input->workspace))
+		ar_decide_overrule_all(d);
+	return AR_OK;
+}
+
 enum ar_status ar_decide_set_policy(struct ar_decision *d, struct ar_error *err)
 {
 	const struct ar_cmd_set_policy_in *in = d->input->command.args;
 	struct ar_shape_session_policy policy = { 0 };
-	struct ar_session_limits limits;
 	struct ar_str text, ref;
 
-	if (read_policy(d, in, &policy, err) != AR_OK)
+	if (in->scope == AR_SET_POLICY_SCOPE_WORKSPACE)
+		return ar_decide_set_workspace_policy(d, err);
+	if (ar_policy_read(d, &policy, err) != AR_OK)
 		return AR_E_REFUSED;
 	/* one text per content, so that the same policy has the same ref */
 	text = ar_decide_shape(d, &ar_shape_session_policy_desc, &policy);
@@ -240,19 +362,15 @@ enum ar_status ar_decide_set_policy(struct ar_decision *d, struct ar_error *err)
 				 text.len, POLICY_BYTES_MAX);
 	ref = ar_decide_content(d, text);
 	if (!ar_str_eq(ref, d->session->policy_ref)) {
-		limits = ar_budget_session_limits(d);
-		ar_decide_emit(d, AR_EV_POLICY_CHANGED, &(struct ar_ids){ 0 },
-			       &(struct ar_ev_policy_changed){
-				       .scope = AR_POLICY_CHANGED_SCOPE_SESSION,
-				       .policy_ref = ref,
-				       .previous_policy_ref = d->session->policy_ref,
-				       .changed_by =
-					       &(struct ar_shape_policy_author){ .account_ref =
-											 d->input->account,
-										 .reason = in->reason },
-				       .policy = &policy });
-		ar_budget_say_session(d, &limits);
-		overrule(d);
+		change(d, &(struct ar_ev_policy_changed){
+				  .scope = AR_POLICY_CHANGED_SCOPE_SESSION,
+				  .policy_ref = ref,
+				  .previous_policy_ref = d->session->policy_ref,
+				  .changed_by =
+					  &(struct ar_shape_policy_author){ .account_ref = d->input->account,
+									    .reason = in->reason },
+				  .policy = &policy });
+		ar_decide_overrule_all(d);
 	}
 	ar_decide_reply(d, AR_CMD_SET_POLICY, &(struct ar_cmd_set_policy_out){ .policy_ref = ref });
 	return AR_OK;

@@ -27,7 +27,8 @@ struct ar_str ar_permission_emit(struct ar_decision *d, const struct ar_ids *ids
 							     .destructive = j->destructive,
 							     .impact_scope = j->impact,
 							     .rollback_advice = j->advice,
-							     .sandbox_profile = profile_word(j->profile) });
+							     .sandbox_profile = profile_word(j->profile),
+							     .command_digest = j->digest });
 	return d->events[d->event_count - 1].event_id;
 }
 
@@ -65,6 +66,7 @@ enum ar_status ar_apply_permission_evaluated(struct ar_session *s, const struct 
 	if (!call)
 		return AR_OK;
 	call->permission = ar_apply_keep(s, e->event_id);
+	call->command_digest = ar_apply_keep(s, p->command_digest);
 	if (!ar_str_absent(p->sandbox_profile) && p->decision != AR_PERMISSION_EVALUATED_DECISION_DENY &&
 	    p->decision != AR_PERMISSION_EVALUATED_DECISION_UNAVAILABLE)
 		call->profile = AR_OPT_INT(ar_sandbox_find(p->sandbox_profile));

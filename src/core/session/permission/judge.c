@@ -29,6 +29,8 @@ static void gather_modes(struct ar_evaluation *b)
 	add_mode(b, ar_mode_find(b->d->session->mode));
 	if (!b->turn->origin.plan_approved.v)
 		add_mode(b, (enum ar_permission_mode)ar_turn_options(b->turn)->mode);
+	if (ar_session_workspace_mode(b->d->session)) /* holds whatever others may loosen */
+		b->modes[b->mode_count++] = ar_session_workspace_mode(b->d->session);
 	b->strictest = b->modes[0];
 	for (size_t i = 1; i < b->mode_count; i++) {
 		if (ar_mode_looseness(b->modes[i]) <= ar_mode_looseness(b->strictest))
@@ -188,6 +190,7 @@ static struct ar_judgement by_rule(const struct ar_evaluation *b, const struct a
 		.reason = sentence(b, said, rule->reason),
 		.rules = rule_refs(b, rule->name),
 		.rule = rule->name,
+		.rule_source = ar_rule_source(rule),
 		.approvals = rule->approvals.v,
 	};
 }
@@ -259,6 +262,13 @@ static bool is_of_tool(const struct ar_evaluation *b, const struct ar_grant *g)
 	return ar_str_eq(g->tool, b->act->name) && (!g->expires || g->expires > b->d->input->now);
 }
 
+/* A grant of an older version says no source: it goes on answering what it answered then. */
+static bool is_of_rule(const struct ar_grant *g, const struct ar_permission_rule *asking)
+{
+	return ar_str_eq(g->rule, asking->name) &&
+	       (ar_str_absent(g->rule_source) || ar_str_eq(g->rule_source, ar_rule_source(asking)));
+}
+
 /* What a person allowed for a question of the mode does not answer the question of a rule, and
  * one rule's not another's. */
 static const struct ar_grant *find_grant(const struct ar_evaluation *b,
@@ -271,7 +281,7 @@ static const struct ar_grant *find_grant(const struct ar_evaluation *b,
 
 		if (!is_of_tool(b, g) || !is_covered(g, b->act))
 			continue;
-		if (!asking || ar_str_eq(g->rule, asking->name))
+		if (!asking || is_of_rule(g, asking))
 			return g;
 	}
 	return NULL;
@@ -445,7 +455,7 @@ struct ar_judgement ar_permission_judge(struct ar_decision *d, const struct ar_t
 	struct ar_judgement j;
 
 	own.root = ar_decide_folder_of(d, turn);
-	own.command = ar_shell_command(d, &own, &own.covers);
+	own.command = ar_shell_command(d, &own);
 	if (!own.command)
 		own.covers = ar_covers_tool(d, act->tool);
 	b.profile = ar_profile_settle(d, turn, act);

@@ -1,7 +1,7 @@
 /* The eight permission modes: how loose they are, what they let run by themselves. Pure tables; their
  * words are the catalogue's. */
 #include "describe.h"
-#include "permission/permission.h"
+#include "session.h"
 
 static const int looseness[AR_MODE_COUNT] = {
 	[AR_MODE_DEFAULT] = 4, [AR_MODE_UNTRUSTED] = 3, [AR_MODE_ON_REQUEST] = 4, [AR_MODE_ON_FAILURE] = 4,
@@ -20,6 +20,11 @@ enum ar_permission_mode ar_mode_find(struct ar_str name)
 const char *ar_mode_name(enum ar_permission_mode mode)
 {
 	return ar_enum_name(&ar_turn_options_mode_desc, (int)mode);
+}
+
+enum ar_permission_mode ar_session_workspace_mode(const struct ar_session *s)
+{
+	return s->workspace_policy ? ar_mode_find(s->workspace_policy->preset->mode) : 0;
 }
 
 int ar_mode_looseness(enum ar_permission_mode mode)

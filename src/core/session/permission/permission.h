@@ -26,7 +26,7 @@ enum ar_permission_mode {
 	AR_MODE_DEFAULT = 1, /* read-only acts run, the rest asks */
 	AR_MODE_UNTRUSTED, /* only read-only acts of the runtime's own tools run, the rest asks */
 	AR_MODE_ON_REQUEST, /* as default; what is confined runs, and may ask for more */
-	AR_MODE_ON_FAILURE, /* the same, and more may be asked for only after a run inside failed */
+	AR_MODE_ON_FAILURE, /* the same, and more may be asked for only after the same failed inside */
 	AR_MODE_NEVER, /* as default, but what would ask is denied */
 	AR_MODE_PLAN, /* only read-only acts, whatever rules, grants and hooks allow */
 	AR_MODE_BYPASS, /* everything that no rule and no hook stops */
@@ -72,10 +72,15 @@ struct ar_permission_rule {
 };
 
 /* What a person allowed beyond one call. It answers the question it was given for: asked by a
- * rule, only that rule's. */
+ * rule, only that rule's: the one of its name in the same place, because settings and policies that others
+ * write may give the same name to another rule. */
 struct ar_grant {
 	struct ar_str tool;
 	struct ar_str rule; /* ruleRef of the rule that asked; absent: the mode did */
+	struct ar_str
+		/* where that rule stood (ar_rule_source); absent: given by a version that did not record it,
+		 * which answers a rule of that name wherever it stands */
+		rule_source;
 	struct ar_str
 		/* digest of the command or tool that it is about (covers.c); absent: the tool of
 		 * that name */
@@ -110,6 +115,7 @@ struct ar_act {
 	struct ar_str updated_input; /* ref of the arguments that a hook put in place; absent: none */
 	const struct ar_command_line *command; /* what a shell is asked to run; the judgement's own */
 	struct ar_str covers; /* digest of it, or of the tool (covers.c); the judgement's own */
+	struct ar_str digest; /* the same of any command, may be absent; the judgement's own */
 	struct ar_str root; /* of the workspace; the judgement's own */
 };
 
@@ -118,7 +124,7 @@ struct ar_judgement {
 	int source, scope; /* enum values of permission.evaluated */
 	struct ar_str reason; /* one sentence */
 	struct ar_texts rules; /* ruleRefs */
-	struct ar_str rule; /* the rule that asked; absent: none did */
+	struct ar_str rule, rule_source; /* the rule that asked, and where it stands; absent: none did */
 	struct ar_str updated_input;
 	struct ar_str impact, advice; /* destructive: how far it reaches, how to undo it */
 	const char *mode; /* the one in force */
@@ -126,9 +132,11 @@ struct ar_judgement {
 	ar_usec expires; /* of the grant that allowed it; 0: none */
 	enum ar_sandbox_profile profile; /* that it runs in; 0: it needs none */
 	bool is_escalation; /* more than the turn's profile is asked for */
+	bool is_for_network; /* with is_escalation: the network alone is more */
 	struct ar_str justification; /* why, as the model says; may be absent */
 	struct ar_str remedy; /* UNAVAILABLE: what to do about it */
 	struct ar_str covers; /* what a grant would answer for (covers.c) */
+	struct ar_str digest; /* of the command, in mode on_failure; absent: no shell, or another mode */
 	int64_t approvals; /* ASK: how many have to approve, none of whom gave the work; 0: one, anybody */
 	/* no grant can answer for it: it destroys, or could not be recognised the next time */
 	bool is_single;
@@ -170,10 +178,13 @@ bool ar_rule_may_fit(const struct ar_session *s, const struct ar_permission_rule
 		     const struct ar_turn *turn, const struct ar_act *act);
 bool ar_pattern_fits(struct ar_str pattern, struct ar_str text);
 
-/* shell.c: what a shell is asked to run, from the arguments of its call, with what a grant for
- * it covers. NULL: it is no shell. */
-const struct ar_command_line *ar_shell_command(struct ar_decision *d, const struct ar_act *act,
-					       struct ar_str *ret_covers);
+/* Where a rule stands: host (the settings, also a rule of them that is about one workspace), workspace or
+ * session (their policies). */
+struct ar_str ar_rule_source(const struct ar_permission_rule *rule);
+
+/* shell.c: what a shell is asked to run, from the arguments of its call; sets covers and digest of the act.
+ * NULL: it is no shell. */
+const struct ar_command_line *ar_shell_command(struct ar_decision *d, struct ar_act *act);
 
 /* Whether a text is a list of plain commands but for redirections that write no file. None of the bytes of
  * such a redirection means something else inside quotes, so it does not matter where they stand. */
@@ -192,6 +203,7 @@ struct ar_settled_profile {
 	enum ar_sandbox_profile profile; /* 0: it needs none */
 	enum ar_sandbox_profile turn; /* that the turn has without asking */
 	bool is_escalation;
+	bool adds_network; /* with is_escalation: it differs by the network alone */
 	bool is_forbidden; /* no boundary at all, which the host does not allow */
 	bool is_outside; /* the workspace does not allow it */
 	struct ar_texts allowed; /* what it does allow; none: what the settings do */
@@ -226,8 +238,28 @@ struct ar_str ar_profile_outside(struct ar_arena *a, enum ar_sandbox_profile pro
 enum ar_status ar_profile_check(const struct ar_decision *d, const struct ar_shape_turn_options *options,
 				struct ar_error *err);
 
-/* decide_policy.c: refuses, with this code, a mode that is unknown or looser than the host allows. */
+/* decide_policy.c: refuses, with this code, a mode that is unknown or looser than the host or the workspace
+ * allows. */
 enum ar_status ar_mode_check(const struct ar_decision *d, struct ar_str name, uint16_t code,
 			     struct ar_error *err);
+
+/* The mode that the policy of the session's workspace has; 0: none. */
+enum ar_permission_mode ar_session_workspace_mode(const struct ar_session *s);
+
+/* How many rules of this reach the session has. */
+size_t ar_session_rules(const struct ar_session *s, enum ar_reach reach);
+
+/* What set_policy says, for a session or in the log of a workspace; refused: nothing of it counts. */
+AR_MUST_USE enum ar_status ar_policy_read(struct ar_decision *d, struct ar_shape_session_policy *ret,
+					  struct ar_error *err);
+
+/* The session records the policy of its workspace, if it has recorded another one: true. */
+bool ar_decide_workspace_policy(struct ar_decision *d, const struct ar_shape_workspace_record *workspace);
+
+/* The same by what was read: the record of another workspace, or that of none, says nothing. */
+bool ar_decide_own_workspace(struct ar_decision *d, const struct ar_shape_workspace_record *read);
+
+/* Ends the questions of all turns that the policy now answers. */
+void ar_decide_overrule_all(struct ar_decision *d);
 
 #endif

@@ -148,6 +148,8 @@ struct ar_settled_profile ar_profile_settle(struct ar_decision *d, const struct 
 	asked = ar_sandbox_find(member(d->json, act->args, "sandbox"));
 	p.profile = asked ? asked : own_profile(p.turn, act->tool);
 	p.is_escalation = ranks[p.profile] > ranks[p.turn];
+	p.adds_network = p.profile == AR_SANDBOX_ALLOWLISTED_NETWORK &&
+			 (p.turn == AR_SANDBOX_WORKSPACE_WRITE || p.turn == AR_SANDBOX_NO_NETWORK);
 	p.justification = ar_arena_str(d->arena, member(d->json, act->args, "justification"));
 	p.is_forbidden =
 		p.profile == AR_SANDBOX_DANGER_FULL_ACCESS &&

@@ -25,20 +25,33 @@ static bool has_process_failed(const struct ar_process_record *p)
 	return p->violations > 0 || (p->ended && (!p->exit_code.set || p->exit_code.v != 0));
 }
 
-/* Something of the turn ran inside and did not end well: a call, or a process. */
-static bool has_failed_inside(const struct ar_session *s, const struct ar_turn *turn)
+/* Its call may have ended well before it: then it went on in the background. */
+static bool has_a_process_failed(const struct ar_session *s, struct ar_str call)
 {
-	for (size_t i = 0; i < turn->calls.count; i++) {
-		const struct ar_invocation *call = turn->calls.at[i];
-
-		if (call->profile.set && call->stage == AR_CALL_ENDED &&
-		    (ar_str_is(call->status, "failed") || ar_str_is(call->status, "timed_out")))
-			return true;
-	}
 	for (size_t i = 0; i < s->processes.count; i++) {
 		const struct ar_process_record *p = s->processes.at[i];
 
-		if (ar_str_eq(p->turn, turn->id) && has_process_failed(p))
+		if (ar_str_eq(p->call, call) && has_process_failed(p))
+			return true;
+	}
+	return false;
+}
+
+static bool has_failed(const struct ar_session *s, const struct ar_invocation *call)
+{
+	return (call->stage == AR_CALL_ENDED &&
+		(ar_str_is(call->status, "failed") || ar_str_is(call->status, "timed_out"))) ||
+	       has_a_process_failed(s, call->id);
+}
+
+/* The same command ran inside, in this turn, and did not end well. */
+static bool has_failed_inside(const struct ar_evaluation *b)
+{
+	for (size_t i = 0; i < b->turn->calls.count; i++) {
+		const struct ar_invocation *call = b->turn->calls.at[i];
+
+		if (call->profile.set && !ar_str_absent(b->act->digest) &&
+		    ar_str_eq(call->command_digest, b->act->digest) && has_failed(b->d->session, call))
 			return true;
 	}
 	return false;
@@ -56,15 +69,16 @@ static struct ar_str escalation_reason(const struct ar_evaluation *b)
 
 static void raise_escalation(const struct ar_evaluation *b, struct ar_judgement *j)
 {
-	if (ar_evaluation_is_in_mode(b, AR_MODE_ON_FAILURE) && !has_failed_inside(b->d->session, b->turn)) {
+	if (ar_evaluation_is_in_mode(b, AR_MODE_ON_FAILURE) && !has_failed_inside(b)) {
 		set_verdict(j, AR_DENY, SOURCE(SANDBOX_OVERRIDE),
 			    ar_arena_fmt(b->d->arena,
-					 "mode on_failure gives more than sandbox %s only after a run inside "
-					 "it failed",
+					 "mode on_failure gives more than sandbox %s only after the same "
+					 "command failed inside it",
 					 ar_sandbox_name(b->profile.turn)));
 		return;
 	}
 	j->is_escalation = true;
+	j->is_for_network = b->profile.adds_network;
 	set_verdict(j, AR_ASK, SOURCE(SANDBOX_OVERRIDE), escalation_reason(b));
 }
 
@@ -158,6 +172,8 @@ void ar_permission_raise(const struct ar_evaluation *b, struct ar_judgement *j)
 	j->profile = b->profile.profile;
 	j->justification = b->profile.justification;
 	j->covers = b->act->covers;
+	if (ar_evaluation_is_in_mode(b, AR_MODE_ON_FAILURE))
+		j->digest = b->act->digest;
 	j->is_single = b->act->command ? ar_str_absent(b->act->covers) : ar_covers_nothing(b->act->tool);
 	j->is_single |= j->approvals > 0;
 	if (j->profile && j->verdict != AR_DENY)

@@ -8,7 +8,7 @@ struct ar_evaluation {
 	struct ar_decision *d;
 	const struct ar_turn *turn;
 	const struct ar_act *act;
-	enum ar_permission_mode modes[3]; /* host's, session's, turn's: all of them hold */
+	enum ar_permission_mode modes[4]; /* host's, session's, turn's, workspace's: all of them hold */
 	size_t mode_count;
 	enum ar_permission_mode strictest;
 	struct ar_settled_profile profile;

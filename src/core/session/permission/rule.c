@@ -150,6 +150,25 @@ static bool place_fits(const struct ar_session *s, const struct ar_permission_ru
 	       (!rule->only_destructive || (act->tool && act->tool->is_destructive));
 }
 
+struct ar_str ar_rule_source(const struct ar_permission_rule *rule)
+{
+	if (rule->reach == AR_REACH_SESSION)
+		return AR_STR("session");
+	/* the policy of a workspace is about that one, so its rules name none */
+	if (rule->reach == AR_REACH_WORKSPACE && ar_str_absent(rule->workspace))
+		return AR_STR("workspace");
+	return AR_STR("host");
+}
+
+size_t ar_session_rules(const struct ar_session *s, enum ar_reach reach)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->rules.count; i++)
+		n += ((const struct ar_permission_rule *)s->rules.at[i])->reach == (int64_t)reach;
+	return n;
+}
+
 bool ar_rule_fits(const struct ar_session *s, const struct ar_permission_rule *rule,
 		  const struct ar_turn *turn, const struct ar_act *act)
 {

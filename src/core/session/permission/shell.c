@@ -104,16 +104,30 @@ static struct ar_str covers_of(struct ar_decision *d, const struct ar_command_li
 	return ar_hash_digits(d->arena, ar_decide_json_end(d), AR_COVERS_LEN);
 }
 
-/* ---- both ---- */
+/* ---- which command it is ---- */
 
-const struct ar_command_line *ar_shell_command(struct ar_decision *d, const struct ar_act *act,
-					       struct ar_str *ret_covers)
+/* What runs, where, and what it reads; not in which boundary, and why. */
+static struct ar_str digest_of(struct ar_decision *d, struct ar_json args)
+{
+	static const char *const names[] = { "command", "argv", "cwd", "input" };
+	struct ar_jw w = ar_decide_json(d);
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(names); i++) {
+		ar_json_print(ar_json_get(args, names[i]), w.out);
+		ar_buf_addc(w.out, '\n');
+	}
+	return ar_hash_digits(d->arena, ar_decide_json_end(d), AR_COVERS_LEN);
+}
+
+/* ---- all of it ---- */
+
+const struct ar_command_line *ar_shell_command(struct ar_decision *d, struct ar_act *act)
 {
 	struct ar_command_line *c;
 	struct ar_json args = { 0 };
 	struct ar_str text, cwd, input;
 
-	*ret_covers = AR_STR_NONE;
+	act->covers = AR_STR_NONE;
 	if (!act->tool || !(act->tool->capabilities & AR_TOOL_SHELL))
 		return NULL;
 	c = ar_arena_alloc(d->arena, sizeof(*c));
@@ -133,6 +147,7 @@ const struct ar_command_line *ar_shell_command(struct ar_decision *d, const stru
 	ar_command_judge_writes(c);
 	if (!ar_str_empty(input))
 		ar_command_judge_input(c);
-	*ret_covers = covers_of(d, c, text, input);
+	act->covers = covers_of(d, c, text, input);
+	act->digest = digest_of(d, args);
 	return c;
 }

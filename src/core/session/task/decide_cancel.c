@@ -281,6 +281,15 @@ static void run_completed(struct ar_decision *d, const struct ar_task *task, str
 		settle_completed(d, task);
 }
 
+static struct ar_str why_lost(const struct ar_run *run, struct ar_str category)
+{
+	if (ar_str_is(category, AR_CATEGORY_PEER_LOST))
+		return AR_STR("the peer cannot be reached, or does not know the task any more");
+	if (run->worker && ar_str_is(run->worker->kind, AR_WORKER_PEER))
+		return AR_STR("nobody knows whether the peer has the work, and it cannot say so");
+	return AR_STR("nobody knows how its command ended");
+}
+
 static void settle_failed(struct ar_decision *d, const struct ar_task *task, const struct ar_run *run,
 			  const struct ar_task_failure *f)
 {
@@ -302,15 +311,10 @@ static void settle_failed(struct ar_decision *d, const struct ar_task *task, con
 		ar_task_release(d, task, false);
 	} else if (f->status == AR_TASK_ATTEMPT_FAILED_STATUS_LOST) {
 		ar_task_emit(d, task, AR_EV_TASK_LOST,
-			     &(struct ar_ev_task_lost){
-				     .run_id = run->id,
-				     .worker = run->worker,
-				     .last_seen_at = task->sheet->alive,
-				     .reason =
-					     ar_str_is(f->category, AR_CATEGORY_PEER_LOST)
-						     ? AR_STR("the peer cannot be reached, or does not know "
-							      "the task any more")
-						     : AR_STR("nobody knows how its command ended") });
+			     &(struct ar_ev_task_lost){ .run_id = run->id,
+							.worker = run->worker,
+							.last_seen_at = task->sheet->alive,
+							.reason = why_lost(run, f->category) });
 	} else if (ar_str_is(f->category, AR_CATEGORY_UNMET)) {
 		ar_task_emit(d, task, AR_EV_TASK_WAITING,
 			     &(struct ar_ev_task_waiting){

@@ -28,12 +28,14 @@ bool ar_turn_plans(const struct ar_turn *turn)
 }
 
 /* A child that may only read, and a task that says so, are not freed by an answer to the model; and what the
- * host or the session forbids stays forbidden, whatever a turn is allowed. */
+ * host, the workspace or the session forbids stays forbidden, whatever a turn is allowed. */
 const struct ar_tool *ar_offers_plan_tool(const struct ar_decision *d, const struct ar_turn *turn)
 {
 	if (!ar_turn_plans(turn) || ar_turn_is_system(turn) ||
 	    ar_session_subagent_in(d->session, turn->thread) ||
 	    !ar_str_absent(ar_task_constraint_ref(d, turn, "mode")))
+		return NULL;
+	if (ar_session_workspace_mode(d->session) == AR_MODE_PLAN)
 		return NULL;
 	if (!d->input->policy->may_loosen && (d->input->policy->permission_mode == AR_MODE_PLAN ||
 					      ar_mode_find(d->session->mode) == AR_MODE_PLAN))

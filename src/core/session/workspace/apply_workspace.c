@@ -22,10 +22,14 @@ enum ar_status ar_apply_workspace_updated(struct ar_session *s, const struct ar_
 					  struct ar_error *err)
 {
 	const struct ar_ev_workspace_updated *p = PAYLOAD(e, workspace_updated);
+	struct ar_shape_workspace_record record;
 
 	if (!s->own || !p->workspace)
 		return ar_apply_unknown(err, e, "workspace");
-	keep_record(s, p->workspace);
+	record = *p->workspace;
+	record.policy = s->own->policy; /* set by facts of its own */
+	record.policy_author = s->own->policy_author;
+	keep_record(s, &record);
 	return AR_OK;
 }
 

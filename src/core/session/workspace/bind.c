@@ -2,6 +2,7 @@
  * takeover reads no other log. Pure. */
 #include "apply.h"
 #include "decide.h"
+#include "permission/permission.h"
 #include "subagent/subagents.h"
 #include "tenant.h"
 #include "workspace/workspace.h"
@@ -89,6 +90,7 @@ void ar_decide_bind(struct ar_decision *d)
 	}
 	ar_decide_emit(d, AR_EV_WORKSPACE_BOUND, &none,
 		       &(struct ar_ev_workspace_bound){ .binding = &binding });
+	ar_decide_workspace_policy(d, record);
 }
 
 enum ar_status ar_apply_workspace_bound(struct ar_session *s, const struct ar_event *e, struct ar_error *err)

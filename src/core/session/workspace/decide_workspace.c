@@ -102,7 +102,7 @@ static enum ar_status check_new(const struct ar_decision *d, const struct ar_sha
 	return ar_allowed_profiles_check(&record->allowed_profiles, err);
 }
 
-static enum ar_status check_active(const struct ar_session *s, struct ar_error *err)
+enum ar_status ar_workspace_check_active(const struct ar_session *s, struct ar_error *err)
 {
 	if (!s->own)
 		return ar_refuse(err, AR_ERR_WORKSPACE_NOT_FOUND, "%s", AR_NO_WORKSPACE);
@@ -119,7 +119,7 @@ enum ar_status ar_decide_create_workspace(struct ar_decision *d, struct ar_error
 
 	if (is_new)
 		record = new_record(d);
-	if ((is_new ? check_new(d, &record, err) : check_active(d->session, err)) != AR_OK)
+	if ((is_new ? check_new(d, &record, err) : ar_workspace_check_active(d->session, err)) != AR_OK)
 		return AR_E_REFUSED;
 	if (is_new)
 		emit_created(d, &record);
@@ -183,7 +183,7 @@ static enum ar_status check_update(const struct ar_decision *d, struct ar_error 
 {
 	const struct ar_cmd_update_workspace_in *in = d->input->command.args;
 
-	if (check_active(d->session, err) != AR_OK)
+	if (ar_workspace_check_active(d->session, err) != AR_OK)
 		return AR_E_REFUSED;
 	if (!is_anything_named(in))
 		return ar_refuse(err, AR_ERR_INVALID_INPUT,
@@ -251,26 +251,15 @@ static bool change_record(const struct ar_decision *d, struct ar_shape_workspace
 	return is_renamed || is_trust_new || is_isolation_new || is_environment_new || are_profiles_new;
 }
 
-/* What the workspace takes away of what the host lets its sessions do, as a content; {}: nothing. */
-static struct ar_str policy_of(struct ar_decision *d, const struct ar_shape_workspace_record *r)
-{
-	struct ar_jw w = ar_decide_json(d);
-
-	ar_jw_open(&w);
-	if (r->allowed_profiles.count > 0)
-		ar_jw_mtexts(&w, "allowedProfiles", r->allowed_profiles);
-	ar_jw_close(&w);
-	return ar_decide_content(d, ar_decide_json_end(d));
-}
-
 static void emit_policy_changed(struct ar_decision *d, struct ar_str before)
 {
 	ar_decide_emit(d, AR_EV_POLICY_CHANGED, &none,
-		       &(struct ar_ev_policy_changed){ .scope = AR_POLICY_CHANGED_SCOPE_WORKSPACE,
-						       .policy_ref = policy_of(d, d->session->own),
-						       .previous_policy_ref = before,
-						       .changed_by = &(struct ar_shape_policy_author){
-							       .account_ref = d->input->account } });
+		       &(struct ar_ev_policy_changed){
+			       .scope = AR_POLICY_CHANGED_SCOPE_WORKSPACE,
+			       .policy_ref = ar_workspace_policy_content(d, d->session->own),
+			       .previous_policy_ref = before,
+			       .changed_by = &(struct ar_shape_policy_author){ .account_ref =
+										       d->input->account } });
 }
 
 enum ar_status ar_decide_update_workspace(struct ar_decision *d, struct ar_error *err)
@@ -282,10 +271,13 @@ enum ar_status ar_decide_update_workspace(struct ar_decision *d, struct ar_error
 	record = *d->session->own;
 	if (change_record(d, &record)) {
 		bool is_policy = !ar_texts_eq(record.allowed_profiles, d->session->own->allowed_profiles);
-		struct ar_str before = is_policy ? policy_of(d, d->session->own) : AR_STR_NONE;
+		struct ar_str before =
+			is_policy ? ar_workspace_policy_content(d, d->session->own) : AR_STR_NONE;
 
 		record.version++;
 		record.updated_at = d->input->now;
+		record.policy = NULL; /* the fact leaves it as it is */
+		record.policy_author = NULL;
 		ar_decide_emit(d, AR_EV_WORKSPACE_UPDATED, &none,
 			       &(struct ar_ev_workspace_updated){ .actor = d->input->account,
 								  .workspace = &record });
@@ -303,7 +295,7 @@ enum ar_status ar_decide_archive_workspace(struct ar_decision *d, struct ar_erro
 	bool is_active;
 
 	if (!d->session->own)
-		return check_active(d->session, err);
+		return ar_workspace_check_active(d->session, err);
 	is_active = d->session->own->status == AR_WORKSPACE_RECORD_STATUS_ACTIVE;
 	if (is_active)
 		ar_decide_emit(d, AR_EV_WORKSPACE_ARCHIVED, &none,

@@ -31,6 +31,16 @@ bool ar_workspace_is_awaited(const struct ar_thread *t, const struct ar_turn *tu
 enum ar_hold ar_servers_start(struct ar_decision *d, const struct ar_turn *turn,
 			      const struct ar_inspected *found);
 
+/* policy.c: set_policy of a workspace, in its log; and what the fact leaves in the record. */
+AR_MUST_USE enum ar_status ar_decide_set_workspace_policy(struct ar_decision *d, struct ar_error *err);
+void ar_apply_workspace_policy(struct ar_session *s, const struct ar_event *e);
+
+/* policy.c: what the workspace takes away of what the host lets its sessions do, as a content; {}: none. */
+struct ar_str ar_workspace_policy_content(struct ar_decision *d, const struct ar_shape_workspace_record *r);
+
+/* decide_workspace.c: refuses what is no workspace, and one that is archived. */
+AR_MUST_USE enum ar_status ar_workspace_check_active(const struct ar_session *s, struct ar_error *err);
+
 /* folder.c: whether the settings have a secret of this name for commands in the workspace. */
 bool ar_workspace_has_secret(const struct ar_shape_workspace_record *w, const struct ar_policy *policy,
 			     struct ar_str name);

@@ -285,6 +285,42 @@ static void test_a_grant_answers_its_own_question(void **state)
 	expect(d, &c, "deny", "mode");
 }
 
+/* Settings and policies that others write may give one name to rules that have nothing else in common. */
+static void test_a_grant_is_of_one_place(void **state)
+{
+	static const struct ar_permission_rule host[] = {
+		RULE("look", "drop_*", AR_ASK, AR_REACH_HOST),
+		{ .name = AR_STR("look"),
+		  .tool = AR_STR("write_*"),
+		  .workspace = AR_STR("shop"),
+		  .verdict = AR_ASK,
+		  .reach = AR_REACH_WORKSPACE },
+	};
+	static const struct {
+		struct ar_permission_rule rule; /* of a policy; verdict 0: that of the settings */
+		const char *source;
+	} places[] = {
+		{ .source = "host" },
+		{ RULE("look", "write_*", AR_ASK, AR_REACH_WORKSPACE), "workspace" },
+		{ RULE("look", "write_*", AR_ASK, AR_REACH_SESSION), "session" },
+	};
+	struct desk *d = *state;
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(places); i++) {
+		struct case_of c = { .act = act_of(WRITE), .session_rules = { places[i].rule } };
+
+		d->policy.rules = host;
+		d->policy.rule_count = places[i].rule.verdict ? 1 : 2;
+		assert_true(ar_str_is(judge(d, &c).rule_source, places[i].source));
+		c.grant = (struct ar_grant){ .tool = AR_STR("write_file"), .rule = AR_STR("look") };
+		expect(d, &c, "allow", "human"); /* of a version that recorded no source */
+		for (size_t of = 0; of < AR_ARRAY_LEN(places); of++) {
+			c.grant.rule_source = ar_str_from(places[of].source);
+			assert_int_equal(judge(d, &c).verdict, of == i ? AR_ALLOW : AR_ASK);
+		}
+	}
+}
+
 static void test_session_and_turn_may_only_tighten(void **state)
 {
 	static const struct {
@@ -451,6 +487,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rules_fit_what_they_name, desk_open, close_desk),
 		cmocka_unit_test_setup_teardown(test_an_allow_needs_all_of_a_list, desk_open, close_desk),
 		cmocka_unit_test_setup_teardown(test_a_grant_answers_its_own_question, desk_open, close_desk),
+		cmocka_unit_test_setup_teardown(test_a_grant_is_of_one_place, desk_open, close_desk),
 		cmocka_unit_test_setup_teardown(test_session_and_turn_may_only_tighten, desk_open,
 						close_desk),
 		cmocka_unit_test_setup_teardown(test_paths_are_judged_in_one_form, desk_open, close_desk),

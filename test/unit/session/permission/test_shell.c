@@ -343,6 +343,13 @@ static void an_escalation_is_a_question_of_its_own(void **state)
 	assert_true(ar_str_is(call_of(d)->status, "denied"));
 }
 
+static void fails_inside(struct desk *d, const char *args)
+{
+	ask_for(d, args);
+	assert_int_equal(profile_run(d), AR_SANDBOX_WORKSPACE_WRITE);
+	end_call(d, AR_TOOL_ERROR);
+}
+
 static void after_a_failure_more_may_be_asked_for(void **state)
 {
 	struct desk *d = *state;
@@ -355,11 +362,19 @@ static void after_a_failure_more_may_be_asked_for(void **state)
 	ask_for(d, S("danger_full_access")); /* having been denied is no failure inside */
 	assert_true(ar_str_is(call_of(d)->status, "denied"));
 	assert_int_equal(d->session.actions.count, 0);
-	ask_for(d, C("make"));
-	assert_int_equal(profile_run(d), AR_SANDBOX_WORKSPACE_WRITE);
-	end_call(d, AR_TOOL_ERROR);
+	fails_inside(d, C("make x"));
+	fails_inside(d, "{\"command\":\"make\",\"cwd\":\"/else\"}");
+	fails_inside(d, "{\"command\":\"make\",\"input\":\"y\"}");
+	ask_for(d, S("danger_full_access")); /* another command, folder or input failed */
+	assert_true(ar_str_is(call_of(d)->status, "denied"));
+	assert_int_equal(d->session.actions.count, 0);
+	fails_inside(d, C("make"));
 	ask_for(d, S("danger_full_access"));
 	assert_int_equal(d->session.actions.count, 1);
+	assert_int_equal(respond(d, "deny"), AR_OK);
+	fails_inside(d, C("echo $x")); /* no grant covers it; it is the same all the same */
+	ask_for(d, "{\"command\":\"echo $x\",\"sandbox\":\"danger_full_access\"}");
+	assert_int_equal(d->session.actions.count, 2);
 }
 
 static void what_cannot_be_enforced_does_not_run(void **state)
