@@ -42,7 +42,7 @@ static void try_all(struct ar_a2a_reading *r, struct ar_json doc)
 	struct ar_a2a_card card;
 	struct ar_a2a_fault fault = { 0 };
 	struct ar_json result;
-	struct ar_str next;
+	struct ar_str next, task;
 	size_t count;
 
 	if (ar_a2a_read_event(r, doc, &u) == AR_PEER_OK)
@@ -60,6 +60,8 @@ static void try_all(struct ar_a2a_reading *r, struct ar_json doc)
 		check_update(&u);
 	AR_ASSERT(ar_a2a_read_http_error(r, 400, doc, &fault) != AR_PEER_OK);
 	AR_ASSERT(ar_str_absent(fault.reason) || ar_str_is_utf8(fault.reason));
+	if (ar_a2a_push_task(doc, &task))
+		AR_ASSERT(ar_str_absent(task) || ar_str_is_line(task, AR_A2A_ID_MAX));
 	if (ar_a2a_read_card(r, doc, &card) == AR_PEER_OK)
 		AR_ASSERT(card.interface_count > 0 && card.interface_count <= AR_A2A_INTERFACES_MAX);
 }

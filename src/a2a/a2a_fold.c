@@ -1,5 +1,7 @@
 /* From facts to a task of A2A. A fact that the fold does not know changes nothing. Pure but for the task. */
 #include "a2a_task.h"
+#include "base64.h"
+#include "text/json_depth.h"
 
 #include <string.h>
 
@@ -15,17 +17,23 @@ static struct ar_str text_of(const struct ar_a2a_task *t, struct ar_json object,
 	return ar_arena_str(t->arena, text);
 }
 
-static struct ar_str json_of(const struct ar_a2a_task *t, struct ar_json v)
+/* Absent also where the answers that it stands in could not be read. */
+static struct ar_str json_in(struct ar_arena *a, struct ar_json v)
 {
 	struct ar_buf text = { 0 };
 	struct ar_str kept;
 
-	if (ar_json_type(v) == AR_JSON_NONE)
+	if (ar_json_type(v) == AR_JSON_NONE || ar_json_is_deeper(v, AR_JSON_LEVELS))
 		return AR_STR_NONE;
 	ar_json_print(v, &text);
-	kept = ar_arena_str(t->arena, ar_buf_str(&text));
+	kept = ar_arena_str(a, ar_buf_str(&text));
 	ar_buf_fini(&text);
 	return kept;
+}
+
+static struct ar_str json_of(const struct ar_a2a_task *t, struct ar_json v)
+{
+	return json_in(t->arena, v);
 }
 
 /* Ours have microseconds, A2A has milliseconds. */
@@ -62,7 +70,11 @@ static unsigned on_submitted(struct ar_a2a_task *t, struct ar_json fact, struct 
 	struct ar_json metadata = ar_json_get(payload, "metadata");
 	struct ar_json mine = ar_json_get(metadata, "a2a");
 
-	t->context = text_of(t, fact, "sessionId");
+	t->session = text_of(t, fact, "sessionId");
+	t->context = text_of(t, mine, "contextId");
+	if (ar_str_absent(t->context))
+		t->context = t->session;
+	ar_json_bool(ar_json_get(mine, "textOnly"), &t->has_no_data);
 	t->thread = text_of(t, fact, "threadId");
 	t->turn = text_of(t, fact, "turnId");
 	t->channel = text_of(t, fact, "channelId");
@@ -96,20 +108,26 @@ static unsigned on_required(struct ar_a2a_task *t, struct ar_json fact, struct a
 	*q = (struct ar_a2a_question){ .action = text_of(t, fact, "actionId"),
 				       .prompt = text_of(t, payload, "prompt"),
 				       .decisions = json_of(t, ar_json_get(payload, "decisions")),
-				       .schema = json_of(t, ar_json_get(payload, "schema")) };
+				       .schema = json_of(t, ar_json_get(payload, "schema")),
+				       .is_credential =
+					       ar_str_is(text_of(t, payload, "actionType"), "credential") };
 	return 0;
 }
 
 static unsigned on_resolved(struct ar_a2a_task *t, struct ar_json fact, struct ar_json payload)
 {
-	struct ar_str action = text_of(t, fact, "actionId");
+	struct ar_str action = text_of(t, fact, "actionId"), said = AR_STR_NONE;
 
+	/* what others say with their answers is not for the client */
+	if (ar_str_eq(text_of(t, payload, "channelId"), t->channel))
+		said = text_of(t, payload, "comment");
 	for (size_t i = 0; i < t->question_count; i++) {
 		if (!ar_str_eq(t->questions[i].action, action))
 			continue;
-		add_message(t, &(struct ar_a2a_entry){ .id = text_of(t, fact, "eventId"),
-						       .text = text_of(t, payload, "decision"),
-						       .is_user = true });
+		add_message(t, &(struct ar_a2a_entry){
+				       .id = text_of(t, fact, "eventId"),
+				       .text = ar_str_absent(said) ? text_of(t, payload, "decision") : said,
+				       .is_user = true });
 		memmove(&t->questions[i], &t->questions[i + 1],
 			(t->question_count - i - 1) * sizeof t->questions[0]);
 		t->question_count--;
@@ -147,6 +165,8 @@ static struct ar_a2a_artifact *add_artifact(struct ar_a2a_task *t, struct ar_str
 	for (size_t i = 0; i < t->artifact_count; i++) {
 		if (!ar_str_eq(t->artifacts[i].id, id))
 			continue;
+		t->file_bytes -= t->artifacts[i].bytes;
+		ar_arena_fini(&t->artifacts[i].room);
 		memmove(&t->artifacts[i], &t->artifacts[i + 1],
 			(t->artifact_count - i - 1) * sizeof t->artifacts[0]);
 		t->artifact_count--;
@@ -156,6 +176,40 @@ static struct ar_a2a_artifact *add_artifact(struct ar_a2a_task *t, struct ar_str
 		return NULL;
 	t->artifacts[t->artifact_count] = (struct ar_a2a_artifact){ .id = id };
 	return &t->artifacts[t->artifact_count++];
+}
+
+/* What a name says of the content; absent: nothing. */
+static struct ar_str type_of(struct ar_str path)
+{
+	static const char *const types[][2] = {
+		{ ".txt", "text/plain" },	 { ".log", "text/plain" },
+		{ ".md", "text/markdown" },	 { ".csv", "text/csv" },
+		{ ".html", "text/html" },	 { ".css", "text/css" },
+		{ ".js", "text/javascript" },	 { ".xml", "text/xml" },
+		{ ".json", "application/json" }, { ".yaml", "application/yaml" },
+		{ ".yml", "application/yaml" },	 { ".pdf", "application/pdf" },
+		{ ".zip", "application/zip" },	 { ".gz", "application/gzip" },
+		{ ".svg", "image/svg+xml" },	 { ".png", "image/png" },
+		{ ".jpg", "image/jpeg" },	 { ".gif", "image/gif" },
+	};
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(types); i++) {
+		if (ar_str_ends(path, ar_str_from(types[i][0])))
+			return ar_str_from(types[i][1]);
+	}
+	return AR_STR_NONE;
+}
+
+/* Small ones are shown by their bytes, as far as there is room for them. */
+static void place_file(struct ar_a2a_task *t, struct ar_a2a_artifact *f, struct ar_json payload)
+{
+	int64_t bytes = -1;
+
+	ar_json_i64(ar_json_get(payload, "sizeBytes"), &bytes);
+	f->is_link = !ar_str_is(text_of(t, payload, "state"), "available") || bytes < 0 ||
+		     bytes > AR_A2A_FILE_BYTES || bytes > AR_A2A_FILES_BYTES - t->file_bytes;
+	if (!f->is_link)
+		t->file_bytes += f->bytes = bytes;
 }
 
 static unsigned on_file(struct ar_a2a_task *t, struct ar_json fact, struct ar_json payload)
@@ -169,8 +223,10 @@ static unsigned on_file(struct ar_a2a_task *t, struct ar_json fact, struct ar_js
 	if (!f)
 		return 0;
 	f->name = text_of(t, payload, "path");
+	f->type = type_of(f->name);
 	f->ref = text_of(t, payload, "readRef");
-	f->is_link = true;
+	f->is_file = true;
+	place_file(t, f, payload);
 	return AR_A2A_CHANGED_ARTIFACT;
 }
 
@@ -186,6 +242,31 @@ static unsigned on_model(struct ar_a2a_task *t, struct ar_json payload)
 	return 0;
 }
 
+/* An answer that is an object of JSON from its beginning to its end is data. */
+static struct ar_str data_of(const struct ar_a2a_task *t, struct ar_a2a_artifact *f, struct ar_str answer)
+{
+	struct ar_str text = ar_str_trim(answer, " \t\r\n"), data = AR_STR_NONE;
+	struct ar_json_parser *parser; /* the facts are in that of the caller */
+	struct ar_json v;
+
+	if (t->has_no_data || !ar_str_starts(text, AR_STR("{")) || !ar_str_ends(text, AR_STR("}")))
+		return AR_STR_NONE;
+	parser = ar_json_parser_new();
+	if (ar_json_parse(parser, text, &v, NULL) == AR_OK)
+		data = json_in(&f->room, v);
+	ar_json_parser_free(parser);
+	return data;
+}
+
+static void take_answer(struct ar_a2a_task *t, struct ar_a2a_artifact *f, struct ar_str answer)
+{
+	struct ar_str data = data_of(t, f, answer);
+
+	f->is_data = !ar_str_absent(data);
+	f->type = f->is_data ? AR_STR("application/json") : AR_STR("text/plain");
+	f->content = f->is_data ? data : ar_arena_str(&f->room, answer);
+}
+
 /* The output of the run that ended well is the answer. */
 static unsigned on_attempt(struct ar_a2a_task *t, struct ar_json payload)
 {
@@ -199,20 +280,58 @@ static unsigned on_attempt(struct ar_a2a_task *t, struct ar_json payload)
 	if (!f)
 		return 0;
 	f->name = AR_STR("answer");
-	f->type = AR_STR("text/plain");
 	f->ref = ar_arena_str(t->arena, ref);
-	if (ar_str_eq(ref, t->answer_ref))
-		f->text = t->answer;
+	if (ar_str_eq(ref, t->answer_ref) && !ar_str_absent(t->answer))
+		take_answer(t, f, t->answer);
 	return AR_A2A_CHANGED_ARTIFACT;
+}
+
+void ar_a2a_task_fini(struct ar_a2a_task *t)
+{
+	for (size_t i = 0; i < t->artifact_count; i++)
+		ar_arena_fini(&t->artifacts[i].room);
+	t->artifact_count = 0;
 }
 
 struct ar_a2a_artifact *ar_a2a_unread(struct ar_a2a_task *t)
 {
 	for (size_t i = 0; i < t->artifact_count; i++) {
-		if (!t->artifacts[i].is_link && ar_str_absent(t->artifacts[i].text))
+		if (!t->artifacts[i].is_link && ar_str_absent(t->artifacts[i].content))
 			return &t->artifacts[i];
 	}
 	return NULL;
+}
+
+/* A file of which there is not all, or too much, is shown by its address. */
+static void take_file(struct ar_a2a_task *t, struct ar_a2a_artifact *f, struct ar_json output)
+{
+	struct ar_str content, bytes = AR_STR_NONE;
+	struct ar_arena a = { 0 };
+	int64_t size = -1;
+
+	if (ar_json_str(ar_json_get(output, "content"), &content)) {
+		ar_json_i64(ar_json_get(output, "sizeBytes"), &size);
+		if (ar_str_is(text_of(t, output, "encoding"), "base64"))
+			ar_base64_decode(&a, content, &bytes);
+		else
+			bytes = content;
+	}
+	f->is_link = ar_str_absent(bytes) || (size_t)size != bytes.len || size > AR_A2A_FILE_BYTES;
+	if (!f->is_link)
+		f->content = ar_base64(&f->room, bytes);
+	ar_arena_fini(&a);
+}
+
+void ar_a2a_take_output(struct ar_a2a_task *t, struct ar_a2a_artifact *f, struct ar_json output)
+{
+	struct ar_str content = AR_STR("");
+
+	if (f->is_file) {
+		take_file(t, f, output);
+		return;
+	}
+	ar_json_str(ar_json_get(output, "content"), &content);
+	take_answer(t, f, content);
 }
 
 /* ---- states ---- */

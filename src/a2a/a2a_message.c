@@ -1,11 +1,33 @@
 /* See a2a_message.h. Unknown members are ignored, as the standard asks. Pure functions, any thread. */
 #include "a2a_message.h"
 #include "base64.h"
+#include "id.h"
+#include "text/json_depth.h"
+
+#define NAME_ROOM 64
+
+struct ar_json ar_a2a_get(struct ar_json object, const char *name)
+{
+	struct ar_json v = ar_json_get(object, name);
+	char room[NAME_ROOM];
+	size_t len = 0;
+
+	if (ar_json_type(v) != AR_JSON_NONE)
+		return v;
+	for (; *name; name++) {
+		AR_ASSERT(len + 3 < sizeof room);
+		if (*name >= 'A' && *name <= 'Z')
+			room[len++] = '_';
+		room[len++] = (char)(*name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name);
+	}
+	room[len] = 0;
+	return ar_json_get(object, room);
+}
 
 bool ar_a2a_text(struct ar_json object, const char *name, struct ar_arena *a, struct ar_str *ret,
 		 struct ar_a2a_failure *f)
 {
-	struct ar_json v = ar_json_get(object, name);
+	struct ar_json v = ar_a2a_get(object, name);
 	struct ar_str text;
 
 	*ret = AR_STR_NONE;
@@ -20,7 +42,7 @@ bool ar_a2a_text(struct ar_json object, const char *name, struct ar_arena *a, st
 
 bool ar_a2a_history(struct ar_json object, int64_t *ret, struct ar_a2a_failure *f)
 {
-	struct ar_json v = ar_json_get(object, "historyLength");
+	struct ar_json v = ar_a2a_get(object, "historyLength");
 
 	*ret = -1;
 	if (ar_json_type(v) == AR_JSON_NONE || ar_json_type(v) == AR_JSON_NULL)
@@ -57,12 +79,6 @@ static bool is_image(struct ar_str type)
 	return ar_str_starts(type, AR_STR("image/"));
 }
 
-static bool is_readable(struct ar_str type)
-{
-	return ar_str_starts(type, AR_STR("text/")) || ar_str_is(type, "application/json") ||
-	       ar_str_is(type, "application/xml") || ar_str_is(type, "application/yaml");
-}
-
 static bool add_raw(struct reading *r, struct ar_str raw, struct ar_str type)
 {
 	struct ar_str bytes;
@@ -77,7 +93,7 @@ static bool add_raw(struct reading *r, struct ar_str raw, struct ar_str type)
 		ar_jw_close(&r->w);
 		return true;
 	}
-	if ((ar_str_absent(type) || is_readable(type)) && ar_str_is_text(bytes)) {
+	if (ar_str_is_text(bytes)) { /* whatever its type is called */
 		add_text(r, bytes);
 		return true;
 	}
@@ -125,9 +141,6 @@ static bool add_part(struct reading *r, struct ar_json part)
 	if (!ar_str_absent(text) + !ar_str_absent(raw) + !ar_str_absent(url) + has_data != 1)
 		return ar_a2a_fail(r->f, AR_A2A_INVALID_PARAMS, "message.parts",
 				   "a part has exactly one of text, raw, url and data");
-	if (!ar_str_absent(text) && !ar_str_absent(type) && !is_readable(type))
-		return ar_a2a_fail(r->f, AR_A2A_CONTENT_TYPE, NULL, "text of the type '%.*s' is not taken",
-				   AR_STR_ARG(ar_str_utf8_prefix(type, 80)));
 	if (!ar_str_absent(text))
 		add_text(r, text);
 	else if (!ar_str_absent(raw))
@@ -175,22 +188,26 @@ static bool read_message(struct ar_json message, struct ar_arena *a, struct ar_a
 	if (!ar_str_is(role, "ROLE_USER"))
 		return ar_a2a_fail(f, AR_A2A_INVALID_PARAMS, "message.role",
 				   "message.role has to be ROLE_USER");
+	if (!ar_str_absent(s->context) && !ar_id_acceptable(s->context))
+		return ar_a2a_fail(f, AR_A2A_INVALID_PARAMS, "message.contextId",
+				   "message.contextId has to have 1 to 128 of A-Z a-z 0-9 . _ : -");
 	return true;
 }
 
 static bool read_configuration(struct ar_json c, struct ar_arena *a, struct ar_a2a_send *s,
 			       struct ar_a2a_failure *f)
 {
-	struct ar_json modes = ar_json_get(c, "acceptedOutputModes");
-	struct ar_json push = ar_json_get(c, "taskPushNotificationConfig");
+	struct ar_json modes = ar_a2a_get(c, "acceptedOutputModes");
+	struct ar_json push = ar_a2a_get(c, "taskPushNotificationConfig");
 	struct ar_str mode;
 
-	ar_json_bool(ar_json_get(c, "returnImmediately"), &s->is_immediate);
-	s->wants_text = !ar_json_len(modes);
+	ar_json_bool(ar_a2a_get(c, "returnImmediately"), &s->is_immediate);
+	s->wants_data = !ar_json_len(modes);
 	for (struct ar_json_iter it = ar_json_iter(modes); ar_json_next(&it);) {
 		if (ar_json_str(it.value, &mode) &&
-		    (ar_str_starts(mode, AR_STR("text/")) || ar_str_starts(mode, AR_STR("*"))))
-			s->wants_text = true;
+		    (ar_str_starts(mode, AR_STR("application/json")) || ar_str_is(mode, "application/*") ||
+		     ar_str_starts(mode, AR_STR("*"))))
+			s->wants_data = true;
 	}
 	if (ar_json_type(push) == AR_JSON_OBJECT && !ar_a2a_read_push(push, a, &s->push, f))
 		return false;
@@ -202,6 +219,8 @@ static void keep_parts(struct ar_json parts, struct ar_arena *a, struct ar_a2a_s
 {
 	struct ar_buf text = { 0 };
 
+	if (ar_json_is_deeper(parts, AR_A2A_KEPT_LEVELS))
+		return;
 	ar_json_print(parts, &text);
 	if (text.len <= AR_A2A_KEPT_BYTES)
 		s->kept = ar_arena_str(a, ar_buf_str(&text));

@@ -96,6 +96,29 @@ static void write_status(struct ar_jw *w, const struct ar_a2a_task *t)
 	ar_jw_close(w);
 }
 
+static void write_file_part(struct ar_jw *w, const struct ar_a2a_task *t, const struct ar_a2a_artifact *f)
+{
+	ar_jw_open(w);
+	if (f->is_link) {
+		ar_jw_key(w, "url");
+		ar_buf_addf(w->out, "\"%.*s/v1/outputs/%.*s\"", AR_STR_ARG(t->base), AR_STR_ARG(f->ref));
+		w->comma = true;
+	} else {
+		ar_jw_mstr(w, "raw", f->content);
+	}
+	ar_jw_mstr(w, "filename", f->name);
+	ar_jw_mstr(w, "mediaType", f->type);
+	ar_jw_close(w);
+}
+
+static void write_data_part(struct ar_jw *w, struct ar_str json)
+{
+	ar_jw_open(w);
+	ar_jw_mraw(w, "data", json);
+	ar_jw_mstr(w, "mediaType", AR_STR("application/json"));
+	ar_jw_close(w);
+}
+
 static void write_artifact(struct ar_jw *w, const struct ar_a2a_task *t, const struct ar_a2a_artifact *f)
 {
 	ar_jw_open(w);
@@ -103,16 +126,12 @@ static void write_artifact(struct ar_jw *w, const struct ar_a2a_task *t, const s
 	ar_jw_mstr(w, "name", f->name);
 	ar_jw_key(w, "parts");
 	ar_jw_open_array(w);
-	if (f->is_link) {
-		ar_jw_open(w);
-		ar_jw_key(w, "url");
-		ar_buf_addf(w->out, "\"%.*s/v1/outputs/%.*s\"", AR_STR_ARG(t->base), AR_STR_ARG(f->ref));
-		w->comma = true;
-		ar_jw_mstr(w, "filename", f->name);
-		ar_jw_close(w);
-	} else {
-		write_text_part(w, ar_str_absent(f->text) ? AR_STR("") : f->text, f->type);
-	}
+	if (f->is_file)
+		write_file_part(w, t, f);
+	else if (f->is_data)
+		write_data_part(w, f->content);
+	else
+		write_text_part(w, ar_str_absent(f->content) ? AR_STR("") : f->content, f->type);
 	ar_jw_close_array(w);
 	ar_jw_close(w);
 }

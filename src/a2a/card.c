@@ -35,7 +35,7 @@ static void write_interfaces(struct writing *c)
 	ar_jw_open_array(&c->w);
 	write_interface(c, "/rpc", "JSONRPC", "1.0");
 	write_interface(c, "", "HTTP+JSON", "1.0");
-	if (c->p->speaks_v03)
+	if (c->ask->agent->speaks_v03)
 		write_interface(c, "/rpc", "JSONRPC", "0.3");
 	ar_jw_close_array(&c->w);
 }
@@ -264,7 +264,7 @@ void ar_a2a_card_write(const struct ar_a2a_published *p, const struct ar_a2a_car
 	struct ar_jw w;
 
 	write_members(&c);
-	c.is_merged = !ask->is_pure && p->speaks_v03;
+	c.is_merged = !ask->is_pure && ask->agent->speaks_v03;
 	c.w = ar_jw(&sent);
 	write_members(&c);
 	ar_buf_adds(out, ar_buf_str(&sent));

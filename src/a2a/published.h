@@ -19,6 +19,7 @@ struct ar_a2a_agent {
 	struct ar_str workspace; /* of new sessions, ws_...; absent: none */
 	struct ar_str model, mode; /* of turns, words of submit_turn's options; absent: the default */
 	struct ar_texts tenants; /* whose callers may use it; `*` is all */
+	bool speaks_v03;
 	const struct ar_a2a_skill *skills;
 	size_t skill_count;
 };
@@ -55,7 +56,7 @@ struct ar_a2a_published {
 	size_t count; /* at least one */
 	const struct ar_a2a_agent *standard; /* whose card is the one of this server; NULL: none */
 	struct ar_a2a_security security;
-	bool streams, pushes, speaks_v03; /* what the front can do */
+	bool streams, pushes; /* what the front can do */
 	const struct ar_a2a_extension *extensions;
 	size_t extension_count;
 	/* Texts in the arena. */

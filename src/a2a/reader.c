@@ -386,6 +386,25 @@ enum ar_peer_error ar_a2a_read_event(struct ar_a2a_reading *r, struct ar_json v,
 	return events[which].read(r, found, ret);
 }
 
+bool ar_a2a_push_task(struct ar_json v, struct ar_str *ret)
+{
+	struct ar_json about = v, id;
+
+	*ret = AR_STR_NONE;
+	if (ar_json_type(v) != AR_JSON_OBJECT)
+		return false;
+	for (size_t i = 0; i < AR_ARRAY_LEN(events); i++) {
+		if (ar_json_type(ar_json_get(v, events[i].name)) == AR_JSON_OBJECT)
+			about = ar_json_get(v, events[i].name);
+	}
+	id = ar_json_get(about, "taskId");
+	if (ar_json_type(id) == AR_JSON_NONE)
+		id = ar_json_get(about, "id");
+	if (ar_json_type(id) == AR_JSON_NONE)
+		return true;
+	return ar_json_str(id, ret) && ar_str_is_line(*ret, AR_A2A_ID_MAX);
+}
+
 enum ar_peer_error ar_a2a_read_list(struct ar_a2a_reading *r, struct ar_json v, struct ar_peer_update **ret,
 				    size_t *ret_count, struct ar_str *ret_next)
 {

@@ -57,8 +57,12 @@ enum ar_peer_error ar_a2a_read_http_error(struct ar_a2a_reading *r, int status, 
 /* Task: GetTask and CancelTask. */
 enum ar_peer_error ar_a2a_read_task(struct ar_a2a_reading *r, struct ar_json v, struct ar_peer_update *ret);
 
-/* StreamResponse: an event of a stream, a push, and (only task and message) the answer to SendMessage. */
+/* StreamResponse: an event of a stream, and (only task and message) the answer to SendMessage. */
 enum ar_peer_error ar_a2a_read_event(struct ar_a2a_reading *r, struct ar_json v, struct ar_peer_update *ret);
+
+/* The task that a push is about, in either version; absent: it names none. False: it is no push. Nothing
+ * else of it is read. The text lives as long as the document. */
+bool ar_a2a_push_task(struct ar_json v, struct ar_str *ret);
 
 /* ListTasksResponse. */
 enum ar_peer_error ar_a2a_read_list(struct ar_a2a_reading *r, struct ar_json v, struct ar_peer_update **ret,

@@ -91,6 +91,15 @@ test('A2-03 by its scope a message begins a session with a task, or a further ta
 	assert.deepEqual([tasks('task.created'), tasks('task.started')], [[first.id, further.id], [first.id]], 'the further one waits');
 	assert.deepEqual(log.filter((e) => e.type === 'run.status' && e.payload.phase === 'steered').map((e) => e.taskId), [first.id]);
 	assert.equal(log.filter((e) => e.type === 'channel.message').length, 1, 'of what is no turn');
+	const [{ channelId }] = log.filter((e) => e.type === 'channel.connected');
+	const through = { kind: 'channel', id: channelId };
+	assert.deepEqual(log.filter((e) => e.type === 'task.created').map((e) => [e.channelId, e.payload.requestedBy]), [[channelId, through], [channelId, through]], 'a new task says who asks');
+	const progress = log.filter((e) => e.type === 'task.progress');
+	assert.deepEqual(progress.map((e) => [e.taskId, e.channelId, e.payload.phase, e.payload.currentStep, e.payload.summary]), [[first.id, channelId, 'working', 'input_added', 'and this']], 'what is added is progress of the task at work');
+	const messageId = 'again';
+	const added = [];
+	for (let i = 0; i < 2; i++) added.push(taskOf(await c.sendMessage(message('once', { message: { taskId: first.id, messageId }, ...now }))).history.filter((m) => m.parts[0].content.value === 'once').length);
+	assert.deepEqual([added, (await facts(rt, contextId, 'task.progress')).length, (await facts(rt, contextId, 'task.created')).length], [[1, 1], 2, 2], 'the same message again adds nothing');
 	for (const id of [further.id, first.id]) await c.cancelTask({ tenant: '', id, metadata: undefined });
 	await rt.stop();
 });

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, test } from 'node:test';
+import { TaskState } from '@a2a-js/sdk';
 import { ClientFactory, JsonRpcTransportFactory } from 'a2a-js-sdk-03/client';
 import { request } from '../lib/runtime.mjs';
-import { raw, start } from './peers.mjs';
+import { AGENTS, client, message, raw, start, taskOf } from './peers.mjs';
 
 let w;
 
@@ -86,4 +87,18 @@ test('what is not as 0.3 says is refused as in 1.0, and starts nothing', async (
 	assert.equal((await raw(w.rt, 'tasks/pushNotificationConfig/list', { id: 'x' }, old)).error.code, -32003);
 	const card = (await raw(w.rt, 'agent/getAuthenticatedExtendedCard', undefined, old)).result;
 	assert.deepEqual([card.protocolVersion, card.name], ['0.3.0', 'builder']);
+});
+
+test('without clients of 0.3 a card has members of 1.0 alone, whoever asks, and their requests are of a version that is not served', async () => {
+	const { rt } = await start({ config: { a2a_agents: AGENTS.map((agent) => ({ ...agent, old_clients: false })) } });
+	const card = async (headers) => JSON.parse((await request(rt, { method: 'GET', path: '/.well-known/agent-card.json', headers })).text);
+	const pure = await card({});
+	assert.deepEqual(pure, await card({ 'a2a-version': '1.0' }));
+	assert.deepEqual([pure.protocolVersion, pure.url, pure.supportedInterfaces.map((i) => i.protocolVersion)], [undefined, undefined, ['1.0', '1.0']]);
+	const old = { message: { kind: 'message', messageId: 'old', role: 'user', parts: [{ kind: 'text', text: 'x' }] } };
+	for (const version of ['', '0.3'])
+		assert.equal((await raw(rt, 'message/send', old, { headers: { 'a2a-version': version } })).error.data[0].reason, 'VERSION_NOT_SUPPORTED', version);
+	assert.equal((await raw(rt, 'GetTask', { id: 'x' }, { headers: { 'a2a-version': '0.3' } })).error.data[0].reason, 'VERSION_NOT_SUPPORTED');
+	assert.equal(taskOf(await (await client(rt, 'JSONRPC')).sendMessage(message('[[say x]]'))).status.state, TaskState.TASK_STATE_COMPLETED);
+	await rt.stop();
 });

@@ -7,10 +7,16 @@
 #include "request.h"
 #include "server.h"
 
-static bool refuse_early(struct ar_http_request *req, uint16_t code, const char *why)
+/* Its body is not read, so nothing else can follow on its connection. */
+static void count_refusal(struct ar_http_request *req)
 {
 	req->carrier->server->counters.refused++;
 	req->reply.is_close = true;
+}
+
+static bool refuse_early(struct ar_http_request *req, uint16_t code, const char *why)
+{
+	count_refusal(req);
 	ar_http_request_refuse(req, code, why, 0);
 	return false;
 }
@@ -113,11 +119,18 @@ static bool check_content_type(struct ar_http_request *req)
 	if (!ar_str_is(req->head->method, "POST"))
 		return true;
 	ar_str_split(req->head->content_type, ';', &type);
-	if (req->route.name == AR_ROUTE_A2A && (ar_str_absent(req->head->content_type) ||
-						ar_is_word(ar_str_trim(type, " \t"), "application/a2a+json")))
+	if (req->route.name == AR_ROUTE_A2A && ar_str_absent(req->head->content_type))
+		return true;
+	if ((req->route.name == AR_ROUTE_A2A || req->route.name == AR_ROUTE_PEER_PUSH) &&
+	    ar_is_word(ar_str_trim(type, " \t"), "application/a2a+json"))
 		return true;
 	if (ar_is_word(ar_str_trim(type, " \t"), "application/json"))
 		return true;
+	if (req->route.name == AR_ROUTE_A2A) {
+		count_refusal(req);
+		ar_a2a_refuse_type(req);
+		return false;
+	}
 	return refuse_early(req, AR_ERR_UNSUPPORTED_MEDIA_TYPE,
 			    "a POST needs the header Content-Type: application/json");
 }

@@ -109,7 +109,7 @@ static enum ar_status read_key(const char *path, struct ar_es256 **ret, struct a
 	return AR_OK;
 }
 
-static enum ar_status check_url(const struct ar_config *c, struct ar_error *err)
+enum ar_status ar_host_a2a_url_check(const struct ar_config *c, struct ar_error *err)
 {
 	struct ar_url u;
 	struct ar_str s = ar_str_from(c->a2a.url);
@@ -148,12 +148,13 @@ enum ar_status ar_host_a2a_check(const struct ar_config *c, const char **ret_key
 			"a2a_agents: set a2a.url to the address at which others reach this server, such as "
 			"https://agents.example.com");
 	*ret_key = "a2a.url";
-	if (*c->a2a.url && check_url(c, err) != AR_OK)
+	if (*c->a2a.url && ar_host_a2a_url_check(c, err) != AR_OK)
 		return err->status;
 	*ret_key = "a2a.standard_agent";
 	if (*c->a2a.standard_agent && !has_agent(c, c->a2a.standard_agent))
 		return ar_fail(err, AR_E_INVALID, "a2a_agents has no agent '%.64s'", c->a2a.standard_agent);
-	if (ar_host_push_check(c, ret_key, err) != AR_OK)
+	*ret_key = "a2a.push_to";
+	if (ar_host_push_check(c, err) != AR_OK)
 		return err->status;
 	*ret_key = "a2a.card_key";
 	if (*c->a2a.card_key && read_key(c->a2a.card_key, &key, err) != AR_OK)
@@ -260,7 +261,8 @@ static enum ar_status read_agent(const struct ar_config_a2a_agents *g, const str
 				      .workspace = set_text(a, g->workspace),
 				      .model = set_text(a, g->model),
 				      .mode = set_text(a, modes[g->mode]),
-				      .tenants = texts_of(&g->tenants, a) };
+				      .tenants = texts_of(&g->tenants, a),
+				      .speaks_v03 = g->old_clients };
 	read_skills(g, policy, a, ret);
 	return check_skills(g, ret, err);
 }
@@ -341,7 +343,7 @@ static enum ar_status fill(struct host_a2a *h, const struct ar_config *c, const 
 	if (*c->auth.jwt_issuer)
 		p->security.oidc =
 			ar_arena_fmt(&h->arena, "%s/.well-known/openid-configuration", c->auth.jwt_issuer);
-	p->streams = p->speaks_v03 = true;
+	p->streams = true;
 	p->pushes = *c->a2a.push_to != 0;
 	p->push_fault = push_fault;
 	h->config = c;

@@ -12,6 +12,9 @@
 AR_MUST_USE enum ar_status ar_host_a2a_check(const struct ar_config *c, const char **ret_key,
 					     struct ar_error *err);
 
+/* The same of a2a.url alone, which is set. */
+AR_MUST_USE enum ar_status ar_host_a2a_url_check(const struct ar_config *c, struct ar_error *err);
+
 /* *ret NULL with AR_OK: none are published. The policy has the agent definitions; both live as long. */
 AR_MUST_USE enum ar_status ar_host_a2a_open(const struct ar_config *c, const struct ar_policy *policy,
 					    const struct ar_a2a_published **ret, struct ar_error *err);

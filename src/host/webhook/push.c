@@ -7,8 +7,6 @@
 #include "v03.h"
 #include "webhook/webhook_priv.h"
 
-#define CONTENT_BYTES (1 << 20) /* of one artifact, as in the answer to GetTask */
-
 /* ---- what it is ---- */
 
 static void fill_config(struct ar_host_push *p, const struct ar_config *c)
@@ -73,6 +71,7 @@ void ar_push_free(struct ar_host_push *p)
 	ar_buf_fini(&p->read_body);
 	ar_buf_fini(&p->read_ref);
 	ar_buf_fini(&p->w.report_body);
+	ar_a2a_task_fini(&p->state);
 	ar_arena_fini(&p->facts);
 	ar_arena_fini(&p->arena);
 	ar_free(p);
@@ -94,6 +93,7 @@ void ar_push_reset(struct ar_host_push *p)
 	ar_frame_unref(p->frame);
 	p->frame = NULL;
 	p->is_last = false;
+	ar_a2a_task_fini(&p->state);
 	ar_arena_reset(&p->facts);
 	p->state = (struct ar_a2a_task){ .arena = &p->facts, .id = p->task, .base = p->w.all->pushes->base };
 }
@@ -186,8 +186,7 @@ static void on_read(struct ar_send_run *run, uint16_t code, struct ar_str reply)
 {
 	struct ar_host_push *p = AR_CONTAINER_OF(run, struct ar_host_push, read);
 	struct ar_a2a_artifact *f;
-	struct ar_str text = AR_STR("");
-	struct ar_json v;
+	struct ar_json v = { 0 };
 
 	p->is_reading = false;
 	if (p->is_gone) {
@@ -198,16 +197,17 @@ static void on_read(struct ar_send_run *run, uint16_t code, struct ar_str reply)
 		p->w.retry_at = ar_webhook_now() + AR_WEBHOOK_RETRY;
 	} else if ((f = ar_a2a_unread(&p->state)) && ar_str_eq(f->ref, ar_buf_str(&p->read_ref))) {
 		/* another one, or none: it was left meanwhile, and is folded again */
-		if (!code && ar_json_parse(p->w.all->json, reply, &v, NULL) == AR_OK)
-			ar_json_str(ar_json_get(v, "content"), &text);
-		f->text = ar_arena_str(&p->facts, text);
+		if (code || ar_json_parse(p->w.all->json, reply, &v, NULL) != AR_OK)
+			v = (struct ar_json){ 0 };
+		ar_a2a_take_output(&p->state, f, v);
 	}
 	ar_host_webhook_wake(&p->w);
 }
 
 static void read_content(struct ar_host_push *p, struct ar_str ref)
 {
-	const struct ar_cmd_read_output_in in = { .output_ref = ref, .length = AR_OPT_INT(CONTENT_BYTES) };
+	const struct ar_cmd_read_output_in in = { .output_ref = ref,
+						  .length = AR_OPT_INT(AR_A2A_OUTPUT_BYTES) };
 	struct ar_sender *sender = ar_control_sender(p->w.all->o.control);
 	struct ar_jw json = ar_jw(&p->read_body);
 

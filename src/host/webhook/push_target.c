@@ -52,25 +52,30 @@ static enum ar_status check_word(struct ar_str word, struct ar_error *err)
 		AR_STR_ARG(ar_str_utf8_prefix(word, 200)));
 }
 
-enum ar_status ar_host_push_check(const struct ar_config *c, const char **ret_key, struct ar_error *err)
+enum ar_status ar_host_push_check(const struct ar_config *c, struct ar_error *err)
 {
 	const char *rest = c->a2a.push_to;
-	struct ar_arena a = { 0 };
-	struct ar_str word, key;
-	bool is_key = !*c->a2a.push_key || ar_webhook_key(ar_str_from(c->a2a.push_key), &a, &key);
+	struct ar_str word;
 
-	ar_arena_fini(&a);
-	*ret_key = "a2a.push_to";
 	while (next_word(&rest, &word)) {
 		if (check_word(word, err) != AR_OK)
 			return err->status;
 	}
-	*ret_key = "a2a.push_key";
-	if (!is_key)
-		return ar_fail(err, AR_E_INVALID,
-			       "it is neither whsec_ with base64 of at least 16 bytes nor a text of at least "
-			       "16 bytes");
 	return AR_OK;
+}
+
+enum ar_status ar_host_push_key_check(const struct ar_config *c, struct ar_error *err)
+{
+	struct ar_arena a = { 0 };
+	struct ar_str key;
+	bool is_key = !*c->a2a.push_key || ar_webhook_key(ar_str_from(c->a2a.push_key), &a, &key);
+
+	ar_arena_fini(&a);
+	if (is_key)
+		return AR_OK;
+	return ar_fail(
+		err, AR_E_INVALID,
+		"it is neither whsec_ with base64 of at least 16 bytes nor a text of at least 16 bytes");
 }
 
 /* Of letters that are the same to every reader, and no longer than what is kept. */

@@ -12,9 +12,9 @@ enum ar_push_way {
 	AR_PUSH_PUBLIC, /* only a public address is dialled */
 };
 
-/* AR_E_INVALID: a2a.push_to or a2a.push_key cannot be used; *ret_key says which. */
-AR_MUST_USE enum ar_status ar_host_push_check(const struct ar_config *c, const char **ret_key,
-					      struct ar_error *err);
+/* AR_E_INVALID: a2a.push_to cannot be used; the same of a2a.push_key, which has its value by now. */
+AR_MUST_USE enum ar_status ar_host_push_check(const struct ar_config *c, struct ar_error *err);
+AR_MUST_USE enum ar_status ar_host_push_key_check(const struct ar_config *c, struct ar_error *err);
 
 /* `ret_why`: what is wrong with one that is refused; NULL: nobody asks. */
 enum ar_push_way ar_host_push_way(const struct ar_config *c, struct ar_str url, const char **ret_why);

@@ -289,12 +289,13 @@ enum ar_status ar_pushes_open(struct ar_host_webhooks *all, struct ar_error *err
 {
 	const struct ar_config *c = all->o.config;
 	struct ar_pushes *s;
-	const char *key;
 
 	if (!*c->a2a.push_to || c->a2a_agents_count == 0)
 		return AR_OK;
-	if (ar_host_push_check(c, &key, err) != AR_OK)
-		return ar_fail_wrap(err, key);
+	if (ar_host_push_check(c, err) != AR_OK)
+		return ar_fail_wrap(err, "a2a.push_to");
+	if (ar_host_push_key_check(c, err) != AR_OK)
+		return ar_fail_wrap(err, "a2a.push_key");
 	if (!*c->a2a.push_key)
 		return ar_fail(err, AR_E_INVALID, "a2a.push_to needs a2a.push_key");
 	s = all->pushes = ar_new0(sizeof(*s));

@@ -121,9 +121,10 @@ static void an_answer_is_an_artifact_before_the_end(void **state)
 	assert_int_equal(t.state, AR_A2A_WORKING);
 	assert_string_equal(t.at.p, "2026-01-31T10:00:00.123Z");
 	assert_int_equal(t.artifact_count, 1);
-	assert_string_equal(t.artifacts[0].text.p, "hi");
+	assert_string_equal(t.artifacts[0].content.p, "hi");
 	assert_null(ar_a2a_unread(&t));
 	assert_int_equal(t.sequence, 8);
+	ar_a2a_task_fini(&t);
 }
 
 static void a_long_answer_has_to_be_read(void **state)
@@ -141,6 +142,179 @@ static void a_long_answer_has_to_be_read(void **state)
 	assert_string_equal(ar_a2a_unread(&t)->ref.p, "r");
 }
 
+#define FILE_FACT(bytes) \
+	"{\"type\":\"artifact.changed\",\"sequence\":1,\"artifactId\":\"a\",\"payload\":{\"change\":" \
+	"\"produced\"," \
+	"\"readRef\":\"r\",\"path\":\"x.txt\",\"state\":\"available\",\"sizeBytes\":" bytes "}}"
+
+/* What was read is not always what the fact said. */
+static void a_file_is_shown_by_its_bytes_only_if_all_are_there(void **state)
+{
+	static const struct {
+		const char *fact, *output, *content; /* NULL: by its address */
+	} cases[] = {
+		{ FILE_FACT("2"), "{\"content\":\"hi\",\"encoding\":\"utf-8\",\"sizeBytes\":2}", "aGk=" },
+		{ FILE_FACT("3"), "{\"content\":\"AAEC\",\"encoding\":\"base64\",\"sizeBytes\":3}", "AAEC" },
+		{ FILE_FACT("0"), "{\"content\":\"\",\"encoding\":\"utf-8\",\"sizeBytes\":0}", "" },
+		{ FILE_FACT("2"), "{\"content\":\"hi\",\"encoding\":\"utf-8\",\"sizeBytes\":9}", NULL },
+		{ FILE_FACT("2"), "{\"content\":\"*\",\"encoding\":\"base64\",\"sizeBytes\":2}", NULL },
+		{ FILE_FACT("2"), "{\"state\":\"expired\"}", NULL },
+		{ FILE_FACT("32769"), NULL, NULL },
+		{ FILE_FACT("-1"), NULL, NULL },
+	};
+	struct fixture *x = *state;
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(cases); i++) {
+		struct ar_a2a_task t = { .arena = &x->arena };
+		struct ar_a2a_artifact *f;
+		struct ar_json output = { 0 };
+
+		fold(x, &t, &cases[i].fact, 1);
+		f = ar_a2a_unread(&t);
+		assert_int_equal(f != NULL, cases[i].output != NULL);
+		if (f) {
+			assert_int_equal(ar_json_parse(x->parser, ar_str_from(cases[i].output), &output,
+						       NULL),
+					 AR_OK);
+			ar_a2a_take_output(&t, f, output);
+		}
+		assert_null(ar_a2a_unread(&t));
+		assert_int_equal(t.artifacts[0].is_link, cases[i].content == NULL);
+		if (cases[i].content)
+			assert_string_equal(t.artifacts[0].content.p, cases[i].content);
+		ar_a2a_task_fini(&t);
+	}
+}
+
+/* Each version frees the room of the one before it. */
+static void files_share_their_room(void **state)
+{
+	static const char *const fact = FILE_FACT("32768");
+	struct fixture *x = *state;
+	struct ar_a2a_task t = { .arena = &x->arena };
+
+	for (int i = 0; i < 20; i++)
+		fold(x, &t, &fact, 1);
+	assert_int_equal(t.artifact_count, 1);
+	assert_int_equal(t.file_bytes, 32768);
+	assert_false(t.artifacts[0].is_link);
+}
+
+/* A stream that lives long sees many of them. */
+static void an_old_version_leaves_no_memory(void **state)
+{
+	static const char *const fact = FILE_FACT("30000");
+	struct fixture *x = *state;
+	struct ar_a2a_task t = { .arena = &x->arena };
+	struct ar_buf output = { 0 };
+	struct ar_json doc;
+
+	ar_buf_addz(&output, "{\"encoding\":\"utf-8\",\"sizeBytes\":30000,\"content\":\"");
+	for (int i = 0; i < 30000; i++)
+		ar_buf_addc(&output, 'x');
+	ar_buf_addz(&output, "\"}");
+	for (int i = 0; i < 200; i++) {
+		fold(x, &t, &fact, 1);
+		assert_int_equal(ar_json_parse(x->parser, ar_buf_str(&output), &doc, NULL), AR_OK);
+		ar_a2a_take_output(&t, ar_a2a_unread(&t), doc);
+	}
+	assert_int_equal(t.artifacts[0].content.len, 40000);
+	assert_in_range(x->arena.total, 0, 1000000);
+	ar_a2a_task_fini(&t);
+	ar_buf_fini(&output);
+}
+
+#define SUBMITTED "{\"type\":\"turn.submitted\",\"sessionId\":\"s\",\"channelId\":\"c\",\"payload\":{}}"
+#define ASKED "{\"type\":\"action.required\",\"actionId\":\"a\",\"payload\":{\"prompt\":\"?\"}}"
+
+/* The client sees its own words. Others who decide may have said why, to those on this side. */
+static void a_comment_is_shown_to_who_made_it(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "\"channelId\":\"c\",", "because" },
+		{ "\"channelId\":\"d\",", "allow" },
+		{ "", "allow" },
+	};
+	struct fixture *x = *state;
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(cases); i++) {
+		struct ar_a2a_task t = { .arena = &x->arena };
+		struct ar_str answer =
+			ar_arena_fmt(&x->arena,
+				     "{\"type\":\"action.resolved\",\"actionId\":\"a\",\"payload\":{%s"
+				     "\"decision\":\"allow\",\"comment\":\"because\"}}",
+				     cases[i][0]);
+
+		fold(x, &t, (const char *const[]){ SUBMITTED, ASKED, answer.p }, 3);
+		assert_int_equal(t.history_count, 2);
+		assert_string_equal(t.history[1].text.p, cases[i][1]);
+	}
+}
+
+static struct ar_str nested(struct fixture *x, int levels)
+{
+	struct ar_buf text = { 0 };
+	struct ar_str made;
+
+	for (int i = 0; i < levels; i++)
+		ar_buf_addz(&text, "{\"a\":");
+	ar_buf_addc(&text, '1');
+	for (int i = 0; i < levels; i++)
+		ar_buf_addc(&text, '}');
+	made = ar_arena_str(&x->arena, ar_buf_str(&text));
+	ar_buf_fini(&text);
+	return made;
+}
+
+static void a_schema_that_nests_deep_is_left_out(void **state)
+{
+	struct fixture *x = *state;
+
+	for (int levels = 47; levels <= 62; levels++) {
+		struct ar_a2a_task t = { .arena = &x->arena };
+		struct ar_str fact = ar_arena_fmt(&x->arena,
+						  "{\"type\":\"action.required\",\"actionId\":\"a\","
+						  "\"payload\":{\"schema\":%s}}",
+						  nested(x, levels).p);
+
+		fold(x, &t, &fact.p, 1);
+		assert_int_equal(t.question_count, 1);
+		assert_int_equal(ar_str_absent(t.questions[0].schema), levels > 48);
+	}
+}
+
+/* A task is a document of its own, and readers have a limit. */
+static void what_nests_deep_is_text(void **state)
+{
+	static const char *const fact =
+		"{\"type\":\"task.attempt.completed\",\"sequence\":2,\"payload\":{\"outputRefs\":[\"r\"]}}";
+	struct fixture *x = *state;
+
+	for (int levels = 1; levels <= 64; levels++) {
+		struct ar_a2a_task t = { .arena = &x->arena };
+		struct ar_buf task = { 0 }, output = { 0 };
+		struct ar_jw w = ar_jw(&output), out = ar_jw(&task);
+		struct ar_json doc;
+
+		fold(x, &t, &fact, 1);
+		ar_jw_open(&w);
+		ar_jw_mstr(&w, "content", nested(x, levels));
+		ar_jw_close(&w);
+		assert_int_equal(ar_json_parse(x->parser, ar_buf_str(&output), &doc, NULL), AR_OK);
+		ar_a2a_take_output(&t, ar_a2a_unread(&t), doc);
+		assert_int_equal(t.artifacts[0].is_data, levels <= 48);
+		ar_a2a_write_task(&out, &t, -1, true, AR_STR_NONE);
+		assert_int_equal(ar_json_parse(x->parser, ar_buf_str(&task), &doc, NULL), AR_OK);
+		ar_a2a_task_fini(&t);
+		ar_buf_fini(&task);
+		ar_buf_fini(&output);
+		assert_true(reads(x, ar_arena_fmt(&x->arena, MESSAGE("[{\"data\":%s}]"),
+						  levels < 60 ? nested(x, levels).p : "1")
+					     .p));
+		assert_int_equal(ar_str_absent(x->send.kept), levels > 30 && levels < 60);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +323,15 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_answer_is_an_artifact_before_the_end, open_fixture,
 						close_fixture),
 		cmocka_unit_test_setup_teardown(a_long_answer_has_to_be_read, open_fixture, close_fixture),
+		cmocka_unit_test_setup_teardown(a_file_is_shown_by_its_bytes_only_if_all_are_there,
+						open_fixture, close_fixture),
+		cmocka_unit_test_setup_teardown(files_share_their_room, open_fixture, close_fixture),
+		cmocka_unit_test_setup_teardown(an_old_version_leaves_no_memory, open_fixture, close_fixture),
+		cmocka_unit_test_setup_teardown(a_comment_is_shown_to_who_made_it, open_fixture,
+						close_fixture),
+		cmocka_unit_test_setup_teardown(what_nests_deep_is_text, open_fixture, close_fixture),
+		cmocka_unit_test_setup_teardown(a_schema_that_nests_deep_is_left_out, open_fixture,
+						close_fixture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -280,6 +280,39 @@ static void cards_of_both_versions(void **state)
 			 AR_PEER_PROTOCOL);
 }
 
+static void a_push_names_its_task(void **state)
+{
+	static const struct {
+		const char *text, *task; /* NULL: it is no push */
+	} all[] = {
+		{ "{\"task\":{\"id\":\"t\",\"status\":{}}}", "t" },
+		{ "{\"statusUpdate\":{\"taskId\":\"t\",\"id\":\"x\"}}", "t" },
+		{ "{\"artifactUpdate\":{\"taskId\":\"t\"}}", "t" },
+		{ "{\"message\":{\"messageId\":\"m\",\"taskId\":\"t\"}}", "t" },
+		{ "{\"message\":{\"messageId\":\"m\"}}", "" },
+		{ "{\"kind\":\"task\",\"id\":\"t\",\"status\":{\"state\":\"working\"}}", "t" },
+		{ "{\"kind\":\"status-update\",\"taskId\":\"t\"}", "t" },
+		{ "{\"task\":7,\"id\":\"t\"}", "t" },
+		{ "{}", "" },
+		{ "[]", NULL },
+		{ "\"t\"", NULL },
+		{ "{\"id\":7}", NULL },
+		{ "{\"id\":null}", NULL },
+		{ "{\"id\":\"\"}", NULL },
+		{ "{\"task\":{\"id\":\"a\\nb\"}}", NULL },
+	};
+	struct fixture *f = *state;
+	struct ar_str task;
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(all); i++) {
+		bool is_push = ar_a2a_push_task(parse(f, all[i].text), &task);
+
+		assert_int_equal(is_push, all[i].task != NULL);
+		if (is_push)
+			assert_true(ar_str_is(ar_str_absent(task) ? AR_STR("") : task, all[i].task));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +326,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(errors_of_http, open_fixture, close_fixture),
 		cmocka_unit_test_setup_teardown(a_page_of_tasks, open_fixture, close_fixture),
 		cmocka_unit_test_setup_teardown(cards_of_both_versions, open_fixture, close_fixture),
+		cmocka_unit_test_setup_teardown(a_push_names_its_task, open_fixture, close_fixture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

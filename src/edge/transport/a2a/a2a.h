@@ -15,6 +15,9 @@ bool ar_a2a_is_path(struct ar_str path);
 /* Answers a request whose route it is. */
 void ar_a2a_start(struct ar_http_request *req);
 
+/* Refuses a request whose body has a type that is not taken. */
+void ar_a2a_refuse_type(struct ar_http_request *req);
+
 /* What a carrier tells what hangs on it; see carrier.h. */
 void ar_a2a_drained(struct ar_a2a_exchange *x);
 void ar_a2a_drain(struct ar_a2a_exchange *x);

@@ -85,7 +85,9 @@ static void take_answer(struct ar_a2a_exchange *x)
 	x->call = NULL;
 	x->has_got = false;
 	x->got = (struct ar_buf){ 0 };
-	AR_ASSERT(ar_json_parse(x->server->parser, ar_buf_str(&got), &doc, NULL) == AR_OK);
+	/* an answer with facts that nest too deep cannot be read: it counts as a failed one */
+	x->is_got_good =
+		ar_json_parse(x->server->parser, ar_buf_str(&got), &doc, NULL) == AR_OK && x->is_got_good;
 	x->next(x, x->is_got_good, doc);
 	ar_buf_fini(&got); /* x may be gone */
 }
@@ -100,6 +102,7 @@ void ar_a2a_free(struct ar_a2a_exchange *x)
 	ar_list_del(&x->due);
 	ar_buf_fini(&x->got);
 	ar_buf_fini(&x->events);
+	ar_a2a_task_fini(&x->task);
 	ar_arena_fini(&x->facts);
 	ar_arena_fini(&x->arena);
 	ar_free(x);

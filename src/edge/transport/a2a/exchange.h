@@ -53,6 +53,7 @@ struct ar_a2a_exchange {
 	struct ar_str id; /* of the JSON-RPC request, JSON text */
 	struct ar_str channel, key; /* of the caller, and of the message */
 	struct ar_a2a_send send;
+	struct ar_str session; /* of the context of a message */
 	struct ar_a2a_push push; /* that an operation about one names */
 	struct ar_principal inner; /* the caller, for commands that only the runtime may send */
 	bool is_push_set; /* the one that came with a message */

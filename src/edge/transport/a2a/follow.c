@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define PAGE 200
-#define ANSWER_BYTES (1 << 20) /* of the answer; more is read at its ref */
 #define TRIES 16 /* to follow again, without a fact in between */
 #define WAIT_BYTES ((size_t)256 * 1024) /* of facts that wait to be folded */
 
@@ -113,7 +112,7 @@ static bool has_content(struct ar_a2a_exchange *x)
 		return true;
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "outputRef", f->ref);
-	ar_jw_mint(&w, "length", ANSWER_BYTES);
+	ar_jw_mint(&w, "length", AR_A2A_OUTPUT_BYTES);
 	ar_jw_close(&w);
 	ar_a2a_ask(x, "read_output", ar_buf_str(&params), got_content);
 	ar_buf_fini(&params);
@@ -128,20 +127,18 @@ static bool is_settled(const struct ar_a2a_exchange *x)
 	return ar_a2a_is_terminal(x->task.state) || ar_a2a_is_interrupted(x->task.state);
 }
 
-/* An authorization comes from elsewhere, so a stream goes on; an input comes with the next message. */
+/* An authorization comes from elsewhere, so a stream goes on; an input comes with the next message, which
+ * brings a stream of its own. A subscription is there until the task ends; in 0.3 it is such a stream. */
 static bool is_stream_over(const struct ar_a2a_exchange *x)
 {
-	return ar_a2a_is_terminal(x->task.state) || x->task.state == AR_A2A_INPUT_REQUIRED;
+	bool is_until_end = x->op == AR_A2A_OP_SUBSCRIBE && ar_str_absent(x->old);
+
+	return ar_a2a_is_terminal(x->task.state) || (x->task.state == AR_A2A_INPUT_REQUIRED && !is_until_end);
 }
 
 static void got_content(struct ar_a2a_exchange *x, bool is_good, struct ar_json json)
 {
-	struct ar_a2a_artifact *f = ar_a2a_unread(&x->task);
-	struct ar_str text = AR_STR("");
-
-	if (is_good)
-		ar_json_str(ar_json_get(json, "content"), &text);
-	f->text = ar_arena_str(&x->facts, text);
+	ar_a2a_take_output(&x->task, ar_a2a_unread(&x->task), is_good ? json : (struct ar_json){ 0 });
 	if (!x->following) {
 		if (has_content(x))
 			x->loaded(x, true, (struct ar_json){ 0 });
@@ -220,6 +217,7 @@ static void ask_page(struct ar_a2a_exchange *x, struct ar_str cursor)
 
 void ar_a2a_load(struct ar_a2a_exchange *x, ar_a2a_next_fn *loaded)
 {
+	ar_a2a_task_fini(&x->task);
 	ar_arena_reset(&x->facts);
 	x->task = (struct ar_a2a_task){ .arena = &x->facts, .id = x->task.id, .base = x->published->url };
 	x->loaded = loaded;
@@ -277,7 +275,7 @@ static void subscribe(struct ar_a2a_exchange *x)
 	struct ar_jw w = ar_jw(&params);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", x->task.context);
+	ar_jw_mstr(&w, "sessionId", x->task.session);
 	ar_jw_mstr(&w, "taskId", x->task.id);
 	ar_jw_mraw(&w, "types", ar_a2a_types);
 	ar_jw_mint(&w, "fromSequence",

@@ -177,6 +177,8 @@ static bool read_rpc(struct ar_a2a_exchange *x, struct ar_str body, struct ar_a2
 	params = ar_json_get(doc, "params");
 	if (ar_json_type(params) != AR_JSON_NONE && ar_json_type(params) != AR_JSON_OBJECT)
 		return ar_a2a_fail(f, AR_A2A_INVALID_PARAMS, "params", "params has to be an object");
+	if (!x->agent->speaks_v03 && !ar_str_absent(ar_a2a_v03_method(method)))
+		return ar_a2a_fail(f, AR_A2A_VERSION, NULL, "A2A 0.3 is not served here; 1.0 is");
 	if (!ar_a2a_read_old(x, &method, &params))
 		return ar_a2a_fail(f, AR_A2A_INVALID_PARAMS, "params", "params cannot be read");
 	for (size_t i = 0; i < AR_ARRAY_LEN(methods); i++) {
@@ -388,7 +390,8 @@ static bool check_version(struct ar_a2a_exchange *x, const struct ar_http_reques
 			version = ar_str_sub(pair, 12, pair.len);
 	}
 	x->version = ar_a2a_version_of(version);
-	if (x->version == AR_A2A_1_0 || ar_str_empty(version) || (x->version && x->is_rpc))
+	if (x->version == AR_A2A_1_0 || ar_str_empty(version) ||
+	    (x->version && x->is_rpc && x->agent->speaks_v03))
 		return true;
 	return ar_a2a_fail(f, AR_A2A_VERSION, NULL, "version '%.*s' of A2A is not served here; 1.0 is",
 			   AR_STR_ARG(ar_str_utf8_prefix(version, 32)));
@@ -439,6 +442,22 @@ static struct ar_a2a_exchange *open_exchange(struct ar_http_request *req, const 
 	req->carrier->a2a = x;
 	req->is_calling = true;
 	return x;
+}
+
+void ar_a2a_refuse_type(struct ar_http_request *req)
+{
+	struct ar_str path = req->target.path;
+	bool is_rpc = ar_str_ends(path, AR_STR("/rpc")) || ar_str_ends(path, AR_STR("/rpc/"));
+	struct ar_a2a_failure f = { 0 };
+
+	ar_a2a_fail(&f, AR_A2A_CONTENT_TYPE, NULL,
+		    "the body has to be of the type application/json or application/a2a+json");
+	ar_buf_clear(&req->text);
+	if (is_rpc)
+		ar_a2a_write_rpc_error(&req->text, AR_STR_NONE, &f);
+	else
+		ar_a2a_write_rest_error(&req->text, &f);
+	ar_http_request_answer(req, is_rpc ? 200 : ar_a2a_http(f.code), ar_buf_str(&req->text));
 }
 
 void ar_a2a_start(struct ar_http_request *req)

@@ -30,7 +30,7 @@ struct ar_a2a_list {
 bool ar_a2a_read_list_request(struct ar_a2a_exchange *x, struct ar_json params, struct ar_a2a_failure *f)
 {
 	struct ar_a2a_list *l = x->list = ar_new0(sizeof *l);
-	struct ar_json size = ar_json_get(params, "pageSize");
+	struct ar_json size = ar_a2a_get(params, "pageSize");
 	struct ar_str state;
 
 	l->page = 50;
@@ -47,7 +47,7 @@ bool ar_a2a_read_list_request(struct ar_a2a_exchange *x, struct ar_json params, 
 				   "statusTimestampAfter has to be a time such as 2026-01-31T10:00:00.000Z");
 	if (!ar_str_absent(l->token) && (l->token.len < 26 || l->token.p[24] != '.'))
 		return ar_a2a_fail(f, AR_A2A_INVALID_PARAMS, "pageToken", "pageToken is not one of ours");
-	ar_json_bool(ar_json_get(params, "includeArtifacts"), &l->has_artifacts);
+	ar_json_bool(ar_a2a_get(params, "includeArtifacts"), &l->has_artifacts);
 	if (ar_str_absent(state) || ar_str_is(state, "TASK_STATE_UNSPECIFIED"))
 		return true;
 	l->has_state = ar_a2a_state_of(state, &l->state);
@@ -155,7 +155,8 @@ static bool is_wanted(const struct ar_a2a_exchange *x)
 	const struct ar_a2a_list *l = x->list;
 	const struct ar_a2a_task *t = &x->task;
 
-	return ar_a2a_is_own(x) && (!l->has_state || t->state == l->state) &&
+	return ar_a2a_is_own(x) && (ar_str_absent(l->context) || ar_str_eq(t->context, l->context)) &&
+	       (!l->has_state || t->state == l->state) &&
 	       (ar_str_absent(l->after) || ar_str_cmp(t->at, l->after) >= 0);
 }
 
@@ -185,6 +186,7 @@ static void look_at_next(struct ar_a2a_exchange *x)
 static void found(struct ar_a2a_exchange *x, bool is_good, struct ar_json json)
 {
 	struct ar_a2a_list *l = x->list;
+	bool is_session = ar_str_starts(l->context, AR_STR("sess_")); /* the others are read first */
 	struct ar_str id, session;
 
 	if (!is_good) {
@@ -195,7 +197,7 @@ static void found(struct ar_a2a_exchange *x, bool is_good, struct ar_json json)
 		session = AR_STR_NONE;
 		ar_json_str(ar_json_get(it.value, "sessionId"), &session);
 		if (l->count < LOOKED && ar_json_str(ar_json_get(it.value, "taskId"), &id) &&
-		    (ar_str_absent(l->context) || ar_str_eq(session, l->context)))
+		    (!is_session || ar_str_eq(session, l->context)))
 			l->rows[l->count++].id = ar_arena_str(&x->arena, id);
 	}
 	look_at_next(x);

@@ -1,12 +1,16 @@
 /* What a message becomes. A message without a task is a turn (submit_turn) in the session of its context,
  * whose task is the task of A2A; one for a task that asks is the answer to that question
- * (respond_action); one for a task that works is more input (steer_turn). All of them come through the
- * channel of the caller, so each is a fact with an id. Owner: the loop thread. */
+ * (respond_action); one for a task that works is more input (steer_turn), which is progress of that task.
+ * All of them come through the channel of the caller, so each is a fact with an id. Owner: the loop
+ * thread. */
 #include "a2a/exchange.h"
+#include "hash.h"
 #include "published.h"
 #include "server.h"
 
 #include <strings.h>
+
+#define CONTEXT_DIGITS 40
 
 static struct ar_str text_of(struct ar_a2a_exchange *x, struct ar_json object, const char *name)
 {
@@ -14,6 +18,15 @@ static struct ar_str text_of(struct ar_a2a_exchange *x, struct ar_json object, c
 
 	ar_json_str(ar_json_get(object, name), &text);
 	return ar_arena_str(&x->arena, text);
+}
+
+/* Of a command that was refused. */
+static struct ar_str code_of(struct ar_json json)
+{
+	struct ar_str code = AR_STR("");
+
+	ar_json_str(ar_json_get(ar_json_get(json, "error"), "code"), &code);
+	return code;
 }
 
 static void ask_command(struct ar_a2a_exchange *x, const char *method, struct ar_buf *params,
@@ -77,6 +90,8 @@ static void write_metadata(struct ar_jw *w, const struct ar_a2a_exchange *x)
 	ar_jw_mstr(w, "agent", x->agent->name);
 	ar_jw_mstr(w, "messageId", x->send.message_id);
 	ar_jw_mstr(w, "contextId", x->send.context);
+	if (!x->send.wants_data)
+		ar_jw_mbool(w, "textOnly", true);
 	if (ar_str_absent(x->send.kept))
 		ar_jw_mstr(w, "text", ar_str_utf8_prefix(x->send.text, AR_A2A_KEPT_BYTES));
 	ar_jw_mraw(w, "parts", x->send.kept);
@@ -84,13 +99,13 @@ static void write_metadata(struct ar_jw *w, const struct ar_a2a_exchange *x)
 	ar_jw_close(w);
 }
 
-static void submit(struct ar_a2a_exchange *x)
+static void submit(struct ar_a2a_exchange *x, ar_a2a_next_fn *next)
 {
 	struct ar_buf params = { 0 };
 	struct ar_jw w = ar_jw(&params);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", x->send.context);
+	ar_jw_mstr(&w, "sessionId", x->session);
 	ar_jw_mstr(&w, "channelId", x->channel);
 	ar_jw_mraw(&w, "input", x->send.input);
 	ar_jw_mstr(&w, "source", AR_STR("a2a"));
@@ -99,13 +114,13 @@ static void submit(struct ar_a2a_exchange *x)
 	write_metadata(&w, x);
 	ar_jw_mstr(&w, "idempotencyKey", x->key);
 	ar_jw_close(&w);
-	ask_command(x, "submit_turn", &params, on_submitted);
+	ask_command(x, "submit_turn", &params, next);
 }
 
 static void on_connected(struct ar_a2a_exchange *x, bool is_good, struct ar_json json)
 {
 	if (is_good)
-		submit(x);
+		submit(x, on_submitted);
 	else
 		ar_a2a_refuse_inner(x, json);
 }
@@ -117,7 +132,7 @@ static void enrol(struct ar_a2a_exchange *x)
 	struct ar_jw w = ar_jw(&params);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", x->send.context);
+	ar_jw_mstr(&w, "sessionId", x->session);
 	ar_jw_mstr(&w, "channelId", x->channel);
 	ar_jw_mstr(&w, "transport", x->is_rpc ? AR_STR("json_rpc") : AR_STR("http_json"));
 	ar_jw_mstr(&w, "peerRole", AR_STR("peer_agent"));
@@ -129,28 +144,53 @@ static void enrol(struct ar_a2a_exchange *x)
 	ask_command(x, "connect_channel", &params, on_connected);
 }
 
+/* The session may be there since an earlier message, or since this one came before: then its caller is a
+ * channel of it already. */
+static void on_tried(struct ar_a2a_exchange *x, bool is_good, struct ar_json json)
+{
+	if (is_good || !ar_str_is(code_of(json), "channel_not_found"))
+		on_submitted(x, is_good, json);
+	else
+		enrol(x);
+}
+
 static void on_created(struct ar_a2a_exchange *x, bool is_good, struct ar_json json)
 {
 	if (!is_good) {
 		ar_a2a_refuse_inner(x, json);
 		return;
 	}
-	x->send.context = text_of(x, json, "sessionId");
-	enrol(x);
+	x->session = text_of(x, json, "sessionId");
+	if (ar_str_absent(x->send.context))
+		x->send.context = x->session;
+	submit(x, on_tried);
+}
+
+/* The same context of a client finds the same session by this, whatever the message says. A session has one
+ * workspace, so with another of the agent a name begins anew. */
+static struct ar_str context_key(struct ar_a2a_exchange *x)
+{
+	struct ar_str parts[] = { x->channel, AR_STR("\n"), x->send.context, AR_STR("\n"),
+				  x->agent->workspace };
+	struct ar_str text = ar_arena_join(&x->arena, parts, AR_ARRAY_LEN(parts));
+
+	return ar_arena_fmt(&x->arena, "a2a-context:%.*s",
+			    AR_STR_ARG(ar_hash_digits(&x->arena, text, CONTEXT_DIGITS)));
 }
 
 /* The same message again finds the same session by its key. */
 static void create(struct ar_a2a_exchange *x)
 {
+	bool is_named = !ar_str_absent(x->send.context);
 	struct ar_buf params = { 0 };
 	struct ar_jw w = ar_jw(&params);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "title", ar_str_utf8_prefix(x->send.text, 80));
+	ar_jw_mstr(&w, "title", is_named ? x->send.context : ar_str_utf8_prefix(x->send.text, 80));
 	if (!ar_str_empty(x->agent->workspace))
 		ar_jw_mstr(&w, "workspaceId", x->agent->workspace);
 	ar_jw_mstr(&w, "source", AR_STR("a2a"));
-	ar_jw_mstr(&w, "idempotencyKey", x->key);
+	ar_jw_mstr(&w, "idempotencyKey", is_named ? context_key(x) : x->key);
 	ar_jw_close(&w);
 	ask_command(x, "create_session", &params, on_created);
 }
@@ -177,10 +217,11 @@ static void tell_channel(struct ar_a2a_exchange *x, bool is_good, struct ar_json
 	}
 	ar_jw_open(&w);
 	ar_jw_mstr(&w, "channelId", x->channel);
-	ar_jw_mstr(&w, "sessionId", x->task.context);
+	ar_jw_mstr(&w, "sessionId", x->task.session);
 	ar_jw_mstr(&w, "messageKind", AR_STR("other"));
 	ar_jw_mstr(&w, "text",
-		   ar_str_empty(x->send.text) ? AR_STR("-") : ar_str_utf8_prefix(x->send.text, 4096));
+		   ar_str_empty(x->send.text) ? AR_STR("-")
+					      : ar_str_utf8_prefix(x->send.text, AR_A2A_COMMENT_BYTES));
 	ar_jw_mstr(&w, "idempotencyKey", x->key);
 	ar_jw_close(&w);
 	ask_command(x, "post_channel_message", &params, reload);
@@ -192,9 +233,10 @@ static void steer(struct ar_a2a_exchange *x)
 	struct ar_jw w = ar_jw(&params);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", x->task.context);
+	ar_jw_mstr(&w, "sessionId", x->task.session);
 	ar_jw_mstr(&w, "threadId", x->task.thread);
 	ar_jw_mstr(&w, "turnId", x->task.turn);
+	ar_jw_mstr(&w, "channelId", x->channel);
 	ar_jw_mraw(&w, "input", x->send.input);
 	ar_jw_mstr(&w, "idempotencyKey", x->key);
 	ar_jw_close(&w);
@@ -311,8 +353,11 @@ static bool make_answer(struct ar_a2a_exchange *x, struct answer *ret, struct ar
 			f, AR_A2A_INVALID_PARAMS, "message.parts",
 			"name the question that this answers: actionId and decision in a data part");
 	ret->action = q->action;
-	if (!ar_str_absent(ret->decision))
+	if (!ar_str_absent(ret->decision)) {
+		if (q->is_credential) /* what else it says may be the secret */
+			x->send.text = ret->decision;
 		return true;
+	}
 	if (ar_json_parse(x->server->parser, q->decisions, &decisions, NULL) != AR_OK)
 		return ar_a2a_fail(f, AR_A2A_INTERNAL, NULL, "the question has no answers");
 	ret->decision = offered(x, decisions, ar_str_trim(x->send.text, " \t\r\n"));
@@ -346,15 +391,81 @@ static void respond(struct ar_a2a_exchange *x)
 	ar_jw_mstr(&w, "actionId", a.action);
 	ar_jw_mstr(&w, "decision", a.decision);
 	ar_jw_mraw(&w, "payload", a.payload);
+	if (!ar_str_empty(x->send.text) && !ar_str_eq(x->send.text, a.decision))
+		ar_jw_mstr(&w, "comment", ar_str_utf8_prefix(x->send.text, AR_A2A_COMMENT_BYTES));
 	ar_jw_mstr(&w, "channelId", x->channel);
 	ar_jw_mstr(&w, "idempotencyKey", x->key);
 	ar_jw_close(&w);
 	ask_command(x, "respond_action", &params, tell_channel);
 }
 
+/* ---- a message that comes again ---- */
+
+/* What it was is not known from the task as it is now: the question that it answered may be closed, or
+ * another one open. Its key was used by one of two commands, so each is asked about what is not there: a key
+ * that was used before is a conflict then. */
+static void write_probe(struct ar_a2a_exchange *x, struct ar_jw *w, const char *member, const char *prefix)
+{
+	struct ar_str key = ar_str_sub(x->task.session, sizeof "sess_" - 1, x->task.session.len);
+
+	ar_jw_open(w);
+	ar_jw_mstr(w, member, ar_arena_fmt(&x->arena, "%s_%.*s_0", prefix, AR_STR_ARG(key)));
+	ar_jw_mstr(w, "idempotencyKey", x->key);
+}
+
+/* The command was refused before its key was looked up. */
+static bool is_unknown(struct ar_json json)
+{
+	bool is_for_later = false;
+
+	ar_json_bool(ar_json_get(ar_json_get(json, "error"), "retryable"), &is_for_later);
+	return is_for_later;
+}
+
+static void on_steered_before(struct ar_a2a_exchange *x, bool is_good AR_UNUSED, struct ar_json json)
+{
+	if (ar_str_is(code_of(json), "id_conflict"))
+		steer(x); /* which answers as it did */
+	else if (is_unknown(json))
+		ar_a2a_refuse_inner(x, json);
+	else if (ar_a2a_is_terminal(x->task.state))
+		ar_a2a_refuse_with(x, AR_A2A_UNSUPPORTED_OPERATION,
+				   "the task has ended and takes no more messages");
+	else
+		respond(x);
+}
+
+static void ask_steered_before(struct ar_a2a_exchange *x)
+{
+	struct ar_buf params = { 0 };
+	struct ar_jw w = ar_jw(&params);
+
+	write_probe(x, &w, "turnId", "turn");
+	ar_jw_mstr(&w, "sessionId", x->task.session);
+	ar_jw_mstr(&w, "threadId", x->task.thread);
+	ar_jw_mraw(&w, "input", AR_STR("[{\"type\":\"text\",\"text\":\"-\"}]"));
+	ar_jw_close(&w);
+	ask_command(x, "steer_turn", &params, on_steered_before);
+}
+
+/* What works is steered whether it was before or not: steer_turn itself answers a repeat as it did. */
+static void on_answered_before(struct ar_a2a_exchange *x, bool is_good, struct ar_json json)
+{
+	if (ar_str_is(code_of(json), "id_conflict"))
+		loaded_to_follow(x, is_good, json);
+	else if (is_unknown(json))
+		ar_a2a_refuse_inner(x, json);
+	else if (ar_a2a_is_terminal(x->task.state) || ar_a2a_is_interrupted(x->task.state))
+		ask_steered_before(x);
+	else
+		steer(x);
+}
+
 static void loaded_to_continue(struct ar_a2a_exchange *x, bool is_good AR_UNUSED,
 			       struct ar_json json AR_UNUSED)
 {
+	struct ar_buf params = { 0 };
+	struct ar_jw w = ar_jw(&params);
 	struct ar_a2a_failure f = { 0 };
 
 	if (!ar_a2a_is_own(x)) {
@@ -363,13 +474,11 @@ static void loaded_to_continue(struct ar_a2a_exchange *x, bool is_good AR_UNUSED
 		ar_a2a_fail(&f, AR_A2A_INVALID_PARAMS, "message.contextId",
 			    "the task belongs to another context");
 		ar_a2a_refuse(x, &f);
-	} else if (ar_a2a_is_terminal(x->task.state)) {
-		ar_a2a_refuse_with(x, AR_A2A_UNSUPPORTED_OPERATION,
-				   "the task has ended and takes no more messages");
-	} else if (ar_a2a_is_interrupted(x->task.state)) {
-		respond(x);
 	} else {
-		steer(x);
+		write_probe(x, &w, "actionId", "action");
+		ar_jw_mstr(&w, "decision", AR_STR("-"));
+		ar_jw_close(&w);
+		ask_command(x, "respond_action", &params, on_answered_before);
 	}
 }
 
@@ -377,12 +486,13 @@ void ar_a2a_send(struct ar_a2a_exchange *x)
 {
 	if (!ar_str_empty(x->send.push.url) && !ar_a2a_push_check(x, &x->send.push))
 		return;
+	x->session = x->send.context;
 	if (!ar_str_absent(x->send.task))
 		ar_a2a_load(x, loaded_to_continue);
-	else if (!ar_str_absent(x->send.context))
-		submit(x);
-	else
+	else if (!ar_str_starts(x->send.context, AR_STR("sess_")))
 		create(x);
+	else
+		submit(x, on_submitted);
 }
 
 /* ---- cancel ---- */
@@ -392,7 +502,7 @@ static void write_turn(struct ar_a2a_exchange *x, struct ar_buf *out)
 	struct ar_jw w = ar_jw(out);
 
 	ar_jw_open(&w);
-	ar_jw_mstr(&w, "sessionId", x->task.context);
+	ar_jw_mstr(&w, "sessionId", x->task.session);
 	ar_jw_mstr(&w, "threadId", x->task.thread);
 	ar_jw_mstr(&w, "turnId", x->task.turn);
 	ar_jw_mstr(&w, "reason", AR_STR("CancelTask of an A2A client"));
