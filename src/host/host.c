@@ -540,6 +540,11 @@ static enum ar_status on_trigger(void *arg, const struct ar_http_trigger *t, str
 	return ar_host_trigger(((struct ar_host *)arg)->triggers, t, a, ret, err);
 }
 
+static enum ar_status on_peer_push(void *arg, const struct ar_http_peer_push *p, struct ar_error *err)
+{
+	return ar_delegates_push(((struct ar_host *)arg)->tools.delegates, p, err);
+}
+
 static enum ar_status open_all(struct ar_host *r, struct ar_config *config, struct ar_error *err)
 {
 	if (ar_secrets_load(config, &r->redactor, err) != AR_OK)
@@ -564,6 +569,7 @@ static enum ar_status open_all(struct ar_host *r, struct ar_config *config, stru
 				       .strained = ar_descriptors_strained,
 				       .is_short = is_short,
 				       .trigger = r->triggers ? on_trigger : NULL,
+				       .peer_push = ar_delegates_take_pushes(config) ? on_peer_push : NULL,
 				       .arg = r };
 	r->requests.redactor = r->redactor;
 	r->requests.runtime_id = r->policy.runtime_id;

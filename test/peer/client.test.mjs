@@ -24,7 +24,7 @@ test('a message is sent once, with its ids and token, and brings the task', asyn
 	assert.equal(m.method, 'SendMessage');
 	assert.deepEqual(m.params.message, { messageId: 'm1', contextId: 'C', role: 'ROLE_USER', parts: [{ text: 'do it' }] });
 	assert.equal(m.params.configuration.returnImmediately, true);
-	assert.deepEqual(m.params.configuration.taskPushNotificationConfig, { url: 'https://us/x', token: 'p' });
+	assert.deepEqual(m.params.configuration.taskPushNotificationConfig, { url: 'https://us/x', token: 'p', authentication: { scheme: 'Bearer', credentials: 'p' } });
 });
 
 test('HTTP+JSON: the same operations by path', async (t) => {

@@ -1,6 +1,7 @@
 // A real agentd that delegates to a scripted peer, whose tasks are what the test says.
 import { randomUUID } from 'node:crypto';
 import { facts } from '../lib/gate.mjs';
+import { lossyProxy } from '../lib/proxy.mjs';
 import { ok, waitFor, world } from '../lib/runtime.mjs';
 import { cardOf, json, openStream, result, rpcError, startStub } from './wire.mjs';
 
@@ -9,13 +10,14 @@ export const STATE = (word) => `TASK_STATE_${word.toUpperCase().replaceAll('-', 
 
 /** A2A 1.0 over JSON-RPC with the tasks in memory. `sent(message, task)` says what becomes of a message. */
 export class Peer {
-	constructor({ streaming = true, sent = () => {}, rpc, card = {} } = {}) {
-		Object.assign(this, { streaming, sent, rpc, more: card, spelled: STATE, tasks: new Map(), messages: [], asked: [], streams: new Set(), isAway: false });
+	constructor({ streaming = true, pushing = false, sent = () => {}, rpc, card = {} } = {}) {
+		Object.assign(this, { streaming, pushing, sent, rpc, more: card, spelled: STATE, tasks: new Map(), messages: [], asked: [], streams: new Set(), isAway: false, isMute: false });
+		Object.assign(this, { hooks: new Map(), posted: Promise.resolve(), answers: [] });
 	}
 
 	async start(t) {
 		this.stub = await startStub(t, {
-			card: (q, res, origin) => (this.isAway ? res.destroy() : json(res, cardOf(origin, { capabilities: { streaming: this.streaming }, skills: [{ id: 'review', name: 'Review', description: 'Reads.', tags: [] }], ...this.more }))),
+			card: (q, res, origin) => (this.isAway ? res.destroy() : json(res, cardOf(origin, { capabilities: { streaming: this.streaming, pushNotifications: this.pushing }, skills: [{ id: 'review', name: 'Review', description: 'Reads.', tags: [] }], ...this.more }))),
 			rpc: (q, res, m) => (this.isAway ? res.destroy() : this.handle(q, res, m)),
 		});
 		this.origin = this.stub.origin;
@@ -57,6 +59,9 @@ export class Peer {
 		if (!task) {
 			task = { id: `remote-${randomUUID()}`, contextId: message.contextId ?? `ctx-${randomUUID()}`, status: { state: STATE('submitted'), timestamp: new Date().toISOString() }, artifacts: [] };
 			this.tasks.set(task.id, task);
+			const hook = m.params.configuration?.taskPushNotificationConfig;
+			if (hook) this.hooks.set(task.id, hook);
+			this.post({ task: structuredClone(task) }, task);
 		}
 		const answer = this.sent(message, task, res);
 		if (answer === 'cut') return res.destroy();
@@ -73,6 +78,7 @@ export class Peer {
 			s.say({ statusUpdate: { taskId: task.id, contextId: task.contextId, status: task.status } });
 			if (isEnd) s.end();
 		}
+		this.post({ statusUpdate: { taskId: task.id, contextId: task.contextId, status: task.status } }, task);
 	}
 
 	/** A piece of an artifact. */
@@ -81,6 +87,14 @@ export class Peer {
 		if (known && append) known.parts.push(...parts);
 		else task.artifacts.push({ artifactId: id, name, parts: [...parts] });
 		for (const s of this.of(task)) s.say({ artifactUpdate: { taskId: task.id, contextId: task.contextId, artifact: { artifactId: id, name, parts }, append, lastChunk: last } });
+		this.post({ artifactUpdate: { taskId: task.id, contextId: task.contextId, artifact: { artifactId: id, name, parts }, append, lastChunk: last } }, task);
+	}
+
+	/** Posts what has become of a task, one notification after another, where the message that began it said. */
+	post(body, task = this.task) {
+		const hook = this.hooks.get(task.id);
+		if (!hook || this.isMute || this.isAway) return;
+		this.posted = this.posted.then(() => push(hook, body)).then((a) => this.answers.push(a.status), () => this.answers.push('cut'));
 	}
 
 	end(text = 'the work') {
@@ -97,11 +111,34 @@ export class Peer {
 	}
 }
 
+/** What a peer posts; `shown` replaces the headers with the token. */
+export async function push({ url, token }, body, { shown = { 'x-a2a-notification-token': token }, type = 'application/a2a+json' } = {}) {
+	const answer = await fetch(url, { method: 'POST', headers: { 'content-type': type, ...shown }, body: typeof body === 'string' ? body : JSON.stringify(body) });
+	return { status: answer.status, text: await answer.text() };
+}
+
+const KEY = 'a key of more than sixteen bytes';
+
+/** A way to reach agentd by one address, on whatever port it was started last. */
+export async function front() {
+	const gate = await lossyProxy({ host: '127.0.0.1', port: 1 });
+	gate.isCutting = false;
+	return { config: { 'a2a.url': gate.url, 'a2a.push_key': KEY }, to: ({ host, port }) => (gate.target = { host, port }) };
+}
+
 export async function start(t, options = {}, more = {}) {
-	const peer = await new Peer(options).start(t);
-	const config = { peers: [{ name: 'far', url: peer.origin, poll_ms: 20, timeout_ms: 10000, lost_ms: 60000, ...more.peer }], permission_rules: ALLOW, ...more.config };
+	const isPush = more.peer?.mechanism === 'push';
+	const peer = await new Peer({ pushing: isPush, ...options }).start(t);
+	const gate = isPush ? await front() : undefined;
+	const config = { ...gate?.config, peers: [{ name: 'far', url: peer.origin, poll_ms: 20, timeout_ms: 10000, lost_ms: 60000, ...more.peer }], permission_rules: ALLOW, ...more.config };
 	const w = await world({ config, ...more.world });
-	return Object.assign(w, { peer, config });
+	const { again } = w;
+	gate?.to(w.rt);
+	return Object.assign(w, { peer, config, again: async (changes) => {
+		const rt = await again(changes);
+		gate?.to(rt);
+		return rt;
+	} });
 }
 
 /** A declared task that is with the peer. */

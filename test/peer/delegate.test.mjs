@@ -15,7 +15,9 @@ function shapeOf(log) {
 
 const shapes = {};
 
-for (const mechanism of ['stream', 'poll']) {
+const DELIVERY = { stream: 'streaming', poll: 'polling', push: 'push_notification' };
+
+for (const mechanism of Object.keys(DELIVERY)) {
 	test(`A2-02 A2-04 A2-07 A2-08 A2-11 A2-13 A2-14 AN-19 ID-19 ST-18 OPEN-01 by ${mechanism}: both identities, each state once, an artifact in two pieces`, async (t) => {
 		const w = await start(t, {}, { peer: { mechanism } });
 		const { sessionId, taskId } = await delegate(w);
@@ -30,7 +32,7 @@ for (const mechanism of ['stream', 'poll']) {
 		assert.notEqual(remoteTask.remoteTaskId, taskId);
 		assert.deepEqual(
 			[remoteTask.nativeProtocol, remoteTask.remoteTaskId, remoteTask.remoteContextId, remoteTask.remoteAgentRef, remoteTask.deliveryMechanism, remoteTask.nativeStatus, remoteTask.recoveryState],
-			['a2a', w.peer.task.id, w.peer.task.contextId, 'far', mechanism === 'stream' ? 'streaming' : 'polling', STATE('completed'), 'ended']);
+			['a2a', w.peer.task.id, w.peer.task.contextId, 'far', DELIVERY[mechanism], STATE('completed'), 'ended']);
 		assert.deepEqual((await ok(w.rt, 'find_tasks', { remoteTaskId: remoteTask.remoteTaskId, withEnded: true })).tasks.map((x) => x.taskId), [taskId], 'and back');
 		const log = await facts(w.rt, sessionId);
 		const linked = log.filter((e) => e.type === 'channel.peer_task.linked');
@@ -44,14 +46,15 @@ for (const mechanism of ['stream', 'poll']) {
 		assert.equal(await read(w, artifact.payload.readRef), 'one two');
 		assert.ok(done.relationships.some((e) => e.kind === 'produced_artifact' && e.targetId === artifact.artifactId));
 		const [connected] = log.filter((e) => e.type === 'channel.connected');
-		assert.deepEqual(connected.payload.capabilities, ['task_delegation', 'streaming', 'skill:review']);
+		assert.deepEqual(connected.payload.capabilities, ['task_delegation', 'streaming', ...(mechanism === 'push' ? ['push_notifications'] : []), 'skill:review']);
 		assert.equal(connected.payload.agentCardRef, remoteTask.agentCardRef);
 		assert.equal(JSON.parse(await read(w, remoteTask.agentCardRef)).name, 'stub');
 		assert.equal(w.peer.messages.length, 1);
 		assert.deepEqual(w.peer.messages[0].parts, text('Review the change'));
 		assert.equal(w.peer.count(mechanism === 'stream' ? 'GetTask' : 'SubscribeToTask'), 0, 'by that alone');
 		shapes[mechanism] = shapeOf(log);
-		if (shapes.stream && shapes.poll) assert.deepEqual(shapes.poll, shapes.stream, 'the same facts');
+		assert.deepEqual(shapes[mechanism], shapes.stream, 'the same facts');
+		if (mechanism === 'push') assert.deepEqual([...new Set(w.peer.answers)], [202]);
 		await w.rt.stop();
 	});
 }
@@ -144,7 +147,7 @@ test('A2-06 AN-20 a peer that only talks has left no output: the task waits unti
 });
 
 test('A2-12 a peer that has ended, but whose artifact cannot be taken: the task is not completed', async (t) => {
-	for (const mechanism of ['stream', 'poll']) {
+	for (const mechanism of Object.keys(DELIVERY)) {
 		const w = await start(t, {}, { peer: { mechanism, max_artifact_bytes: 1024 } });
 		const { sessionId, taskId } = await delegate(w);
 		await native(w, taskId, STATE('submitted'));

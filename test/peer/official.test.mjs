@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { facts } from '../lib/gate.mjs';
 import { ok, world } from '../lib/runtime.mjs';
-import { ALLOW, delegate, status, until } from './delegate.mjs';
-import { startServer } from './official.mjs';
+import { ALLOW, delegate, front, status, until } from './delegate.mjs';
+import { startOldServer, startServer } from './official.mjs';
 import { drive } from './wire.mjs';
 
 for (const [binding, version] of [['JSONRPC', '1.0'], ['HTTP+JSON', '1.0'], ['JSONRPC', '0.3']]) {
@@ -37,21 +37,29 @@ for (const [binding, version] of [['JSONRPC', '1.0'], ['HTTP+JSON', '1.0'], ['JS
 		assert.equal(late.code, -32002);
 	});
 
-	test(`A2-08 agentd hands work on to the official server, ${binding} ${version}`, async (t) => {
-		const { origin, executor } = await startServer(t, binding, version);
-		for (const mechanism of ['stream', 'poll']) {
-			const w = await world({ config: { peers: [{ name: 'far', url: origin, poll_ms: 20, mechanism }], permission_rules: ALLOW } });
+}
+
+const DELIVERY = { stream: 'streaming', poll: 'polling', push: 'push_notification' };
+const servers = [...['JSONRPC', 'HTTP+JSON'].map((binding) => [`${binding} 1.0`, (t) => startServer(t, binding, '1.0')]), ['JSONRPC 0.3', (t) => startServer(t, 'JSONRPC', '0.3')], ['of 0.3', startOldServer]];
+
+for (const [name, begin] of servers) {
+	for (const mechanism of Object.keys(DELIVERY)) {
+		test(`A2-08 A2-11 agentd hands work on to the official server, ${name}, by ${mechanism}, and is killed meanwhile`, async (t) => {
+			const { origin, executor } = await begin(t);
+			const gate = await front();
+			const w = await world({ config: { ...gate.config, peers: [{ name: 'far', url: origin, poll_ms: 20, idle_ms: 3600000, mechanism }], permission_rules: ALLOW } });
+			gate.to(w.rt);
 			const { sessionId, taskId } = await delegate(w);
-			if (mechanism === 'stream') {
-				await until(w, taskId, (x) => x.remoteTask?.status === 'running');
-				await w.rt.kill9();
-				w.rt = await w.again();
-				executor.release();
-			}
-			await status(w, taskId, 'completed');
+			await until(w, taskId, (x) => x.remoteTask?.status === 'running');
+			await w.rt.kill9();
+			w.rt = await w.again();
+			gate.to(w.rt);
+			await until(w, taskId, (x) => x.remoteTask?.status === 'running');
+			executor.release();
+			assert.equal((await status(w, taskId, 'completed')).remoteTask.deliveryMechanism, DELIVERY[mechanism]);
 			const [{ payload }] = await facts(w.rt, sessionId, 'artifact.changed');
 			assert.equal((await ok(w.rt, 'read_output', { outputRef: payload.readRef, length: 1000 })).content, 'one two');
 			await w.rt.stop();
-		}
-	});
+		});
+	}
 }

@@ -14,11 +14,11 @@ class Side {
 		Object.assign(this, { name, tenant, dataDir: newFolder(), works: [] });
 	}
 
-	async prepare(model, seed) {
-		this.model = model;
+	async prepare(model, seed, mechanism) {
+		Object.assign(this, { model, mechanism });
 		this.proxy = await lossyProxy({ host: '127.0.0.1', port: 1 }, { seed, maxBytes: 60000 });
 		this.proxy.isCutting = false;
-		this.config = { 'auth.required': true, 'a2a.url': this.proxy.url, a2a_agents: [{ name: 'worker', description: 'Works.', tenants: [this.tenant] }], permission_rules: ALLOW };
+		this.config = { 'auth.required': true, 'a2a.url': this.proxy.url, 'a2a.push_key': `the key of ${this.name}, of 16 bytes and more`, 'a2a.push_attempts': 3, 'a2a.push_backoff_ms': 50, a2a_agents: [{ name: 'worker', description: 'Works.', tenants: [this.tenant] }], permission_rules: ALLOW };
 		await this.start();
 		const token = async (tenant, name, scopes) => JSON.parse((await request(this.rt, { path: '/v1/create_token', body: JSON.stringify({ tenant, name, scopes }), via: 'socket' })).text).token;
 		this.token = await token(this.tenant, 'me', ['read', 'submit', 'decide']);
@@ -28,7 +28,8 @@ class Side {
 
 	async join(other) {
 		this.other = other;
-		this.config.peers = [{ name: 'far', url: other.proxy.url, token: other.given, tenants: [this.tenant], poll_ms: 50, timeout_ms: 5000, lost_ms: 600000 }];
+		this.config['a2a.push_to'] = other.proxy.url;
+		this.config.peers = [{ name: 'far', url: other.proxy.url, token: other.given, tenants: [this.tenant], mechanism: this.mechanism, poll_ms: 50, timeout_ms: 5000, idle_ms: 5000, lost_ms: 600000 }];
 		await this.start();
 	}
 
@@ -75,10 +76,10 @@ class Side {
 	}
 }
 
-async function world(seed) {
+async function world(seed, mechanism) {
 	const model = await startModel();
 	const sides = [new Side('a', 'acme'), new Side('b', 'globex')];
-	for (const [i, s] of sides.entries()) await s.prepare(model, seed + i);
+	for (const [i, s] of sides.entries()) await s.prepare(model, seed + i, mechanism);
 	await Promise.all([sides[0].join(sides[1]), sides[1].join(sides[0])]);
 	return sides;
 }
@@ -96,28 +97,33 @@ async function check(side) {
 		assert.equal(x.task.remoteTask.remoteArtifactRefs.length, 1);
 		const [{ ref }] = x.task.attempts.at(-1).outputRefs;
 		assert.equal((await side.run('read_output', { outputRef: ref, length: 1000 })).content, `${side.name} ${x.n} is done`);
+		assert.equal(x.task.remoteTask.deliveryMechanism, side.mechanism === 'push' ? 'push_notification' : 'streaming');
 		assert.equal(x.task.attempts.filter((r) => r.remoteTasks?.length > 0).length, 1, 'it was handed on in one attempt');
 	}
 }
 
-test('two agentd of different tenants hand work on to each other over kill -9 of both and cuts: none is lost, none done twice, no status ahead', async () => {
-	const roll = dice(7);
-	const [a, b] = await world(7);
-	const until = Date.now() + SOAK;
-	let n = 0;
-	do {
-		for (const s of [a, b]) s.proxy.isCutting = true;
-		const handed = [];
-		for (let i = 0; i < TASKS; i++) for (const s of [a, b]) handed.push(s.delegate(++n));
-		for (let k = 0; k < 4; k++) {
-			await sleep(roll() * 250);
-			await (k % 2 ? a : b).again();
-		}
-		await Promise.all(handed);
-		for (const s of [a, b]) s.proxy.isCutting = false;
-		for (const s of [a, b]) await s.finished();
-		for (const s of [a, b]) await check(s);
-		for (const s of [a, b]) s.works = [];
-	} while (Date.now() < until);
-	for (const s of [a, b]) await s.rt.stop();
-});
+for (const mechanism of ['stream', 'push']) {
+	test(`A2-08 A2-11 two agentd of different tenants hand work on to each other by ${mechanism}, over kill -9 of both and cuts: none is lost, none done twice, no status ahead`, async (t) => {
+		const roll = dice(7);
+		const [a, b] = await world(7, mechanism);
+		const until = Date.now() + SOAK;
+		let n = 0, kills = 0;
+		do {
+			for (const s of [a, b]) s.proxy.isCutting = true;
+			const handed = [];
+			for (let i = 0; i < TASKS; i++) for (const s of [a, b]) handed.push(s.delegate(++n));
+			for (let k = 0; k < 4; k++) {
+				await sleep(roll() * 250);
+				await (k % 2 ? a : b).again();
+				kills++;
+			}
+			await Promise.all(handed);
+			for (const s of [a, b]) s.proxy.isCutting = false;
+			for (const s of [a, b]) await s.finished();
+			for (const s of [a, b]) await check(s);
+			for (const s of [a, b]) s.works = [];
+		} while (Date.now() < until);
+		t.diagnostic(`${n} tasks, ${kills} times kill -9, ${a.proxy.cuts + b.proxy.cuts} cuts: all completed`);
+		for (const s of [a, b]) await s.rt.stop();
+	});
+}

@@ -84,12 +84,38 @@ test('a message that did not arrive is sent again, under the same id, when the p
 	await w.rt.stop();
 });
 
-test('a peer that cannot be asked whether the message arrived: the work is lost, and nothing is sent a second time', async (t) => {
+test('OPEN-49 ST-21 a peer that cannot be asked whether the message arrived: the work is unknown, not lost, and nothing is sent a second time', async (t) => {
 	const { w, taskId } = await cutInSend(t, { rpc: (q, res, m) => m.method === 'ListTasks' && (res.writeHead(200, { 'content-type': 'application/json' }), res.end(JSON.stringify({ jsonrpc: '2.0', id: m.id, error: { code: -32601, message: 'no such method' } })), true) });
 	await w.rt.kill9();
 	w.rt = await w.again();
-	await status(w, taskId, 'lost');
+	const { remoteTask, lastError } = await status(w, taskId, 'unknown');
+	assert.deepEqual([remoteTask.status, remoteTask.recoveryState, remoteTask.unreachableSince, lastError.category], ['unknown', 'sending', undefined, 'end_unknown']);
+	assert.match(remoteTask.reason, /nobody knows whether the peer has the message/);
 	assert.equal(w.peer.messages.length, 1);
+	await w.rt.stop();
+});
+
+test('OPEN-49 ST-21 a peer of 0.3, which has no list, whose answer is cut off: the work is unknown, until a person has it sent again', async (t) => {
+	const sent = [];
+	const w = await start(t, { rpc: (q, res, m) => {
+		if (m.method !== 'message/send') return false;
+		sent.push(m.params.message.messageId);
+		if (sent.length === 1) res.destroy();
+		else json(res, { jsonrpc: '2.0', id: m.id, result: { kind: 'task', id: 'T', contextId: 'C', status: { state: 'rejected' } } });
+		return true;
+	} });
+	w.peer.more = { protocolVersion: '0.3.0', url: `${w.peer.origin}/rpc`, preferredTransport: 'JSONRPC', supportedInterfaces: undefined };
+	const { sessionId, taskId } = await delegate(w);
+	const { remoteTask } = await status(w, taskId, 'unknown');
+	assert.deepEqual([remoteTask.status, remoteTask.recoveryState, sent.length], ['unknown', 'sending', 1]);
+	assert.ok(remoteTask.unreachableSince, 'it was not reached since');
+	const seen = await facts(w.rt, sessionId, 'channel.connected', 'channel.disconnected', 'task.lost');
+	assert.deepEqual(seen.map((e) => e.type), ['channel.connected', 'channel.disconnected', 'task.lost']);
+	assert.match(seen[2].payload.reason, /nobody knows whether the peer has the work/);
+	assert.equal((await ok(w.rt, 'list_tasks', { sessionId, status: 'unknown' })).tasks.length, 1);
+	await ok(w.rt, 'retry_task', { taskId, retryReason: 'it was not there' });
+	await status(w, taskId, 'failed');
+	assert.equal(new Set(sent).size, 2, 'another piece of work');
 	await w.rt.stop();
 });
 

@@ -7,12 +7,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { bin, newFolder } from '../lib/runtime.mjs';
 
-function check(entry) {
+function agentd(how, entry, more = {}) {
 	const folder = newFolder();
 	const file = join(folder, 'agentd.yaml');
-	writeFileSync(file, JSON.stringify({ peers: [{ name: 'far', url: 'https://agents.example.com', ...entry }] }), { mode: 0o600 });
-	return spawnSync(join(bin, 'agentd'), ['check', '--config', file, '--data-dir', join(folder, 'data')], { encoding: 'utf8' });
+	writeFileSync(file, JSON.stringify({ ...more, peers: [{ name: 'far', url: 'https://agents.example.com', ...entry }] }), { mode: 0o600 });
+	return spawnSync(join(bin, 'agentd'), [...how, '--config', file, '--data-dir', join(folder, 'data')], { encoding: 'utf8', timeout: 20000 });
 }
+
+const check = (entry, more) => agentd(['check'], entry, more);
 
 function keyFile(text) {
 	const file = join(newFolder(), 'keys.json');
@@ -44,3 +46,16 @@ for (const [name, entry, words] of [
 		assert.match(said.stderr + said.stdout, words);
 	});
 }
+
+test('a peer that pushes needs the address of this server and a key', () => {
+	const url = 'https://us.example.com', push_key = 'a key of more than sixteen bytes';
+	const words = { url: /a2a\.url/, push_key: /a2a\.push_key/, bad: /a2a\.url.*neither|a2a\.url.*not an https/, short: /16 bytes/ };
+	for (const key of [push_key, { command: ['/bin/echo', push_key] }]) assert.equal(check({ mechanism: 'push' }, { a2a: { url, push_key: key } }).status, 0, 'one that is not there yet, too');
+	for (const [a2a, want] of [[{ push_key }, words.url], [{ url }, words.push_key], [{ url: 'http://us.example.com', push_key }, words.bad], [{ url, push_key: 'short' }, words.short]]) {
+		for (const how of [['check'], ['--listen', '127.0.0.1:0']]) {
+			const said = agentd(how, { mechanism: 'push' }, { a2a });
+			assert.ok(said.status > 0, `${how[0]}: ${JSON.stringify(a2a)}`);
+			assert.match(said.stderr + said.stdout, want);
+		}
+	}
+});

@@ -159,7 +159,7 @@ static void set_text(struct driver *d, const char *name, const char *value)
 	if (strcmp(name, "token") == 0)
 		d->token = value;
 	if (strcmp(name, "mechanism") == 0)
-		d->options.mechanism = strcmp(value, "poll") == 0 ? AR_A2A_POLL : AR_A2A_STREAM;
+		d->run.way = strcmp(value, "poll") == 0 ? AR_PEER_BY_ASKING : AR_PEER_BY_STREAM;
 }
 
 static void set_number(struct driver *d, const char *name, const char *value)

@@ -8,8 +8,6 @@
 
 #include <uv.h>
 
-enum ar_a2a_mechanism { AR_A2A_STREAM, AR_A2A_POLL };
-
 /* Text is borrowed for the life of the peer. */
 struct ar_a2a_options {
 	const char
@@ -17,10 +15,9 @@ struct ar_a2a_options {
 	const char *const *token; /* read with each request, for it is renewed; NULL or empty: none */
 	const char *ca_file; /* NULL or empty: the system's certificates */
 	struct ar_str keys; /* JWKS: one of them must have signed the card; absent: no check */
-	enum ar_a2a_mechanism mechanism; /* how FOLLOW learns of changes */
 	uint32_t poll_ms;
 	uint32_t timeout_ms; /* of one request */
-	uint32_t idle_ms; /* longest silence of a stream */
+	uint32_t idle_ms; /* longest silence of a stream, or of a peer that posts what is new */
 	uint32_t card_ms; /* how long a card is used */
 	uint32_t answer_max, artifact_max, stream_max; /* bytes */
 	/* Something that the peer said was not taken, or it was not reached; NULL: nobody wants to know.

@@ -8,6 +8,7 @@
 
 #define FAILURES_MAX 3 /* in a row, before a run that follows gives up */
 #define PAUSE_MS 250 /* before a stream is asked for again; doubles */
+#define PUSHED_MS 1000 /* at most, between two questions about a task whose peer posts what is new */
 
 static void step(struct ar_a2a_call *c);
 
@@ -117,7 +118,7 @@ static enum ar_a2a_ask next_ask(const struct ar_a2a_call *c)
 		return AR_A2A_ASK_CARD;
 	if (c->run->op != AR_PEER_FOLLOW)
 		return of[c->run->op];
-	return c->polls || client->o.mechanism != AR_A2A_STREAM || !client->card.has_streaming
+	return c->polls || c->run->way != AR_PEER_BY_STREAM || !client->card.has_streaming
 		       ? AR_A2A_ASK_GET
 		       : AR_A2A_ASK_SUBSCRIBE;
 }
@@ -127,6 +128,8 @@ static void step(struct ar_a2a_call *c)
 	struct ar_a2a_client *client = c->client;
 	bool is_known = true;
 
+	c->was_woken = c->is_woken;
+	c->is_waiting = c->is_woken = false;
 	if (c->is_cancelled || client->is_closing) {
 		fail(c, AR_PEER_CANCELLED, "cancelled");
 		return;
@@ -201,14 +204,38 @@ static struct ar_hash digest_of(const struct ar_peer_update *u)
 	return digest;
 }
 
-static void tell_poll(struct ar_a2a_call *c)
+/* Whether it was new. */
+static bool tell_poll(struct ar_a2a_call *c)
 {
 	struct ar_hash now = digest_of(&c->tasks[0]);
 
 	if (memcmp(&now, &c->seen, sizeof now) == 0)
-		return;
+		return false;
 	c->seen = now;
 	(void)ar_a2a_call_update(c, &c->tasks[0]);
+	return true;
+}
+
+/* A flood of what a peer posts is answered by a question now and then. */
+static uint64_t pushed_pause(const struct ar_a2a_call *c)
+{
+	uint64_t least = c->client->o.poll_ms < PUSHED_MS ? c->client->o.poll_ms : PUSHED_MS;
+	uint64_t since = (uint64_t)(ar_a2a_now() - c->asked_at) / 1000;
+
+	return since < least ? least - since : 0;
+}
+
+/* What was posted, and is not in the task, may be a moment ahead of it. */
+static void wait_for_push(struct ar_a2a_call *c, bool is_new)
+{
+	const struct ar_a2a_options *o = &c->client->o;
+
+	c->asked_at = ar_a2a_now();
+	c->is_waiting = true;
+	if (c->is_woken)
+		pause_for(c, pushed_pause(c));
+	else
+		pause_for(c, c->was_woken && !is_new ? o->poll_ms : o->idle_ms);
 }
 
 static void follow(struct ar_a2a_call *c)
@@ -216,10 +243,13 @@ static void follow(struct ar_a2a_call *c)
 	const struct ar_a2a_outcome *o = &c->outcome;
 
 	if (c->request.ask == AR_A2A_ASK_GET && o->error == AR_PEER_OK) {
+		bool is_new = tell_poll(c);
+
 		c->failures = 0;
-		tell_poll(c);
 		if (is_over(c->tasks[0].state) || c->is_cancelled)
 			finish(c);
+		else if (c->run->way == AR_PEER_BY_PUSH)
+			wait_for_push(c, is_new);
 		else
 			pause_for(c, c->client->o.poll_ms);
 		return;
@@ -317,6 +347,17 @@ static void peer_cancel(struct ar_peer *p AR_UNUSED, struct ar_peer_run *run)
 		uv_timer_start(&c->timer, on_timer, 0, 0);
 }
 
+static void peer_wake(struct ar_peer *p AR_UNUSED, struct ar_peer_run *run)
+{
+	struct ar_a2a_call *c = run->peer_state;
+
+	if (!c || c->is_cancelled || c->is_woken)
+		return;
+	c->is_woken = true;
+	if (c->is_waiting)
+		pause_for(c, pushed_pause(c));
+}
+
 static void peer_close(struct ar_peer *p)
 {
 	struct ar_a2a_client *client = client_of(p);
@@ -337,7 +378,7 @@ static void peer_close(struct ar_peer *p)
 
 struct ar_peer *ar_a2a_peer_new(uv_loop_t *loop, const struct ar_a2a_options *o)
 {
-	static const struct ar_peer_vtable vtable = { peer_start, peer_cancel, peer_close };
+	static const struct ar_peer_vtable vtable = { peer_start, peer_cancel, peer_wake, peer_close };
 	struct ar_a2a_client *client = ar_new0(sizeof(*client));
 
 	client->base.v = &vtable;

@@ -61,6 +61,10 @@ struct ar_a2a_call {
 	unsigned failures; /* in a row */
 	bool is_running; /* the transfer */
 	bool is_sent, is_cancelled, is_ended, is_stream, is_head_read, polls, got_event, has_card;
+	/* Of FOLLOW by push: nothing is asked until the timer is over; something was posted since the last
+	 * question was asked, or before, so that it was asked for that; when it was answered. */
+	bool is_waiting, is_woken, was_woken;
+	ar_usec asked_at;
 };
 
 /* exchange.c: sends call->request; ar_a2a_call_ended() follows with call->outcome. */

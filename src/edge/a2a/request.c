@@ -48,7 +48,13 @@ static void write_push(struct ar_jw *w, const struct ar_peer_run *run)
 	ar_jw_key(w, "taskPushNotificationConfig");
 	ar_jw_open(w);
 	ar_jw_mstr(w, "url", run->push_url);
+	/* Some peers show the one, some the other. */
 	ar_jw_mstr(w, "token", run->push_token);
+	ar_jw_key(w, "authentication");
+	ar_jw_open(w);
+	ar_jw_mstr(w, "scheme", AR_STR("Bearer"));
+	ar_jw_mstr(w, "credentials", run->push_token);
+	ar_jw_close(w);
 	ar_jw_close(w);
 }
 

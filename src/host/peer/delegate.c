@@ -1,8 +1,10 @@
 /* See delegate.h. The tool and the life of its calls: a call is over when its end was reported, and its
  * memory goes when nothing that it asked for is under way any more. */
+#include "a2a/host_a2a.h"
 #include "mem.h"
 #include "peer/delegate_priv.h"
 #include "peer/remote.h"
+#include "webhook/push_target.h"
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 
@@ -59,10 +61,20 @@ static void on_timer_closed(uv_handle_t *handle)
 	ar_work_let_go(w);
 }
 
+/* Another try of the call may have its place already. */
+static void end_pushes(struct ar_work *w)
+{
+	struct ar_map *works = &w->all->by_operation;
+
+	if (ar_map_get(works, w->operation) == w)
+		ar_map_del(works, w->operation);
+}
+
 static void deliver(struct ar_work *w, const struct ar_tool_result *result)
 {
 	struct ar_tool_call *call = w->call;
 
+	end_pushes(w);
 	w->call = NULL;
 	call->source_state = NULL;
 	call->v->on_done(call, result);
@@ -122,6 +134,8 @@ static void start(struct ar_tool_source *s, struct ar_tool_call *c)
 	w->message_id = ar_arena_fmt(&w->arena, "m-%.*s", AR_STR_ARG(w->operation));
 	w->peer = ar_host_peers_find(all->peers, w->tenant, w->name);
 	w->setting = ar_host_peers_setting(all->peers, w->tenant, w->name);
+	if (w->setting)
+		ar_map_put(&all->by_operation, w->operation, w);
 	uv_timer_init(all->loop, &w->timer);
 	uv_timer_init(all->loop, &w->report_timer);
 	w->timer.data = w->report_timer.data = w;
@@ -154,6 +168,19 @@ static void close_source(struct ar_tool_source *s)
 
 /* ---- all of it ---- */
 
+/* Where peers post to us, and what makes their tokens. The peers themselves are checked when they are opened,
+ * also whether both are set. */
+static enum ar_status check_pushes(const struct ar_config *c, struct ar_error *err)
+{
+	if (!ar_delegates_take_pushes(c))
+		return AR_OK;
+	if (ar_host_push_key_check(c, err) != AR_OK)
+		return ar_fail_wrap(err, "a2a.push_key");
+	if (*c->a2a.url && ar_host_a2a_url_check(c, err) != AR_OK)
+		return ar_fail_wrap(err, "a2a.url");
+	return AR_OK;
+}
+
 enum ar_status ar_delegates_open(const struct ar_host_peers_options *o, struct ar_delegates **ret,
 				 struct ar_error *err)
 {
@@ -164,6 +191,8 @@ enum ar_status ar_delegates_open(const struct ar_host_peers_options *o, struct a
 	struct ar_delegates *all;
 
 	*ret = NULL;
+	if (check_pushes(o->config, err) != AR_OK)
+		return err->status;
 	if (ar_host_peers_open(o, &peers, err) != AR_OK)
 		return err->status;
 	if (!peers)
@@ -173,6 +202,7 @@ enum ar_status ar_delegates_open(const struct ar_host_peers_options *o, struct a
 		.v = &vtable, .name = "peers", .tools = &tool, .tool_count = 1, .is_ready = true
 	};
 	all->loop = o->loop;
+	all->config = o->config;
 	all->peers = peers;
 	all->json = ar_json_parser_new();
 	ar_list_init(&all->works);
@@ -187,8 +217,10 @@ struct ar_tool_source *ar_delegates_source(struct ar_delegates *all)
 
 void ar_delegates_report_to(struct ar_delegates *all, struct ar_control *control)
 {
-	if (all)
-		all->sender = ar_control_sender(control);
+	if (!all)
+		return;
+	all->control = control;
+	all->sender = ar_control_sender(control);
 }
 
 void ar_delegates_close(struct ar_delegates *all)
@@ -204,6 +236,8 @@ void ar_delegates_free(struct ar_delegates *all)
 		return;
 	AR_LIST_FOR_SAFE (it, &all->works)
 		work_free(AR_CONTAINER_OF(it, struct ar_work, node));
+	ar_map_fini(&all->by_operation);
+	ar_delegates_drop_passes(all);
 	ar_json_parser_free(all->json);
 	ar_free(all);
 }

@@ -8,6 +8,7 @@
 #include "control.h"
 #include "peer/peers.h"
 #include "tool.h"
+#include "transport.h"
 
 struct ar_delegates;
 
@@ -20,6 +21,13 @@ struct ar_tool_source *ar_delegates_source(struct ar_delegates *all);
 
 /* Before the first call. NULL: nothing. */
 void ar_delegates_report_to(struct ar_delegates *all, struct ar_control *control);
+
+/* Whether any peer of the settings may post what becomes of its work. */
+bool ar_delegates_take_pushes(const struct ar_config *c);
+
+/* As struct ar_http_ops says. */
+AR_MUST_USE enum ar_status ar_delegates_push(struct ar_delegates *all, const struct ar_http_peer_push *p,
+					     struct ar_error *err);
 
 /* When the toolbox is closed; the loop must run once more. NULL: nothing. */
 void ar_delegates_close(struct ar_delegates *all);

@@ -1,22 +1,27 @@
 /* Inside the tool delegate_to_peer: one piece of work that is with a peer. Files: delegate.c (the tool and
  * its calls), handover.c (until the peer has it), steps.c (until it has ended), update.c and question.c (what
- * the peer says and asks), notes.c (the reports to the session), output.c (what the peer left).
- * Owner: the loop thread. */
+ * the peer says and asks), push.c (what it posts), notes.c (the reports to the session), output.c (what the
+ * peer left). Owner: the loop thread. */
 #ifndef AR_HOST_PEER_DELEGATE_PRIV_H
 #define AR_HOST_PEER_DELEGATE_PRIV_H
 
 #include "json.h"
 #include "list.h"
+#include "map.h"
 #include "peer/delegate.h"
 #include "sender.h"
 
 struct ar_delegates {
 	struct ar_tool_source base;
 	uv_loop_t *loop;
+	const struct ar_config *config; /* in force */
 	struct ar_host_peers *peers;
+	struct ar_control *control;
 	struct ar_sender *sender;
 	struct ar_json_parser *json;
 	struct ar_list works;
+	struct ar_map by_operation; /* the works that a peer may post about */
+	struct ar_map passes; /* of push.c: operation -> what is on its way */
 };
 
 /* An artifact of the peer, as far as it came. */
@@ -34,7 +39,7 @@ struct ar_peer_note {
 	int event; /* enum of report_peer_task.event */
 	struct ar_str task_id, context_id, native_status, message, message_id, reason;
 	struct ar_str card; /* BEGIN */
-	ar_usec since; /* UNREACHABLE, wall clock */
+	ar_usec since; /* UNREACHABLE, UNCLEAR: wall clock; 0: it is reached */
 };
 
 struct ar_work;
@@ -51,7 +56,10 @@ struct ar_work {
 	struct ar_str remote_task, remote_context; /* absent: not known */
 	struct ar_str binding;
 	struct ar_texts capabilities;
-	bool has_streaming, is_repeat_safe;
+	struct ar_str push_url, push_token; /* absent: the peer posts nothing */
+	int mechanism; /* enum of remote_task.deliveryMechanism */
+	bool has_foreign; /* it posted something about another task */
+	bool is_repeat_safe;
 	bool is_begun; /* the intent is a fact */
 	struct ar_str why; /* the card did not come */
 
@@ -120,6 +128,7 @@ void ar_work_stop(struct ar_work *w); /* the next step to the end of one that is
 void ar_work_end(struct ar_work *w, struct ar_tool_result result);
 void ar_work_end_by_state(struct ar_work *w);
 void ar_work_end_missing(struct ar_work *w, struct ar_str why);
+void ar_work_end_unclear(struct ar_work *w, struct ar_str why); /* whether the peer has the message */
 void ar_work_end_confused(struct ar_work *w); /* the task that the peer named is that of another work */
 void ar_work_end_refused(struct ar_work *w, enum ar_tool_outcome outcome, const struct ar_peer_result *r);
 
@@ -133,6 +142,10 @@ void ar_work_want_answer(struct ar_work *w);
 void ar_work_answer(struct ar_work *w, const struct ar_tool_answer *a);
 void ar_work_ask_beside(struct ar_work *w, enum ar_peer_op op, struct ar_str text);
 void ar_work_reported(struct ar_work *w); /* nothing is left to tell */
+
+/* push.c */
+void ar_work_set_push(struct ar_work *w);
+void ar_delegates_drop_passes(struct ar_delegates *all);
 
 /* notes.c */
 struct ar_peer_note *ar_work_note(struct ar_work *w, int event);

@@ -12,9 +12,9 @@
 static void look_for_task(struct ar_work *w);
 static void hand_over(struct ar_work *w);
 
-static void end_unknown(struct ar_work *w)
+static void end_unclear(struct ar_work *w)
 {
-	ar_work_end_missing(
+	ar_work_end_unclear(
 		w, AR_STR("nobody knows whether the peer has the message: it cannot list its tasks, and "
 			  "does not say that it takes a message once"));
 }
@@ -34,6 +34,14 @@ static bool find_task(struct ar_work *w, const struct ar_peer_result *r)
 	return false;
 }
 
+/* It is there, and says that it does not list them, or not all of them. */
+static void end_unlisted(struct ar_work *w, const struct ar_peer_result *r)
+{
+	if (r->http)
+		w->away_since = 0;
+	end_unclear(w);
+}
+
 static void look_done(struct ar_work *w, const struct ar_peer_result *r)
 {
 	if (find_task(w, r))
@@ -41,7 +49,7 @@ static void look_done(struct ar_work *w, const struct ar_peer_result *r)
 	else if (ar_work_is_away(r))
 		ar_work_try_again(w, r, look_for_task);
 	else if ((r->error != AR_PEER_OK && r->error != AR_PEER_NOT_FOUND) || !ar_str_empty(r->next_page))
-		end_unknown(w);
+		end_unlisted(w, r);
 	else if (++w->looks < EMPTY_LOOKS) /* it may still be on its way */
 		ar_work_wait(w, w->setting->poll_ms, look_for_task);
 	else
@@ -55,7 +63,7 @@ static void look_for_task(struct ar_work *w)
 	else if (w->is_repeat_safe)
 		hand_over(w);
 	else
-		end_unknown(w);
+		end_unclear(w);
 }
 
 /* An error of the server, or of what stands before it, may come after the message was taken. */
@@ -90,6 +98,15 @@ static void hand_over(struct ar_work *w)
 	ar_work_ask(w, AR_PEER_SEND, handed_over);
 }
 
+/* A message that left without an address for what the peer posts brings nothing. */
+static void set_mechanism(struct ar_work *w, int known)
+{
+	if (known)
+		w->mechanism = known;
+	if (w->mechanism == AR_DELIVERY_MECHANISM_PUSH_NOTIFICATION)
+		ar_work_set_push(w);
+}
+
 void ar_work_begun(struct ar_work *w, const struct ar_cmd_report_peer_task_out *known)
 {
 	w->is_begun = true;
@@ -100,6 +117,7 @@ void ar_work_begun(struct ar_work *w, const struct ar_cmd_report_peer_task_out *
 		return;
 	}
 	w->is_unclear = known->is_sent;
+	set_mechanism(w, known->delivery_mechanism);
 	if (known->is_sent)
 		w->context = ar_arena_str(&w->arena, known->remote_context_id);
 	if (!ar_str_empty(known->remote_task_id)) {
@@ -141,12 +159,21 @@ static void add_skills(struct ar_work *w, struct ar_json card)
 	}
 }
 
+static int mechanism_of(const struct ar_work *w, const struct ar_peer_card *card)
+{
+	if (w->setting->mechanism == AR_CONFIG_PEERS_MECHANISM_PUSH && card->has_push)
+		return AR_DELIVERY_MECHANISM_PUSH_NOTIFICATION;
+	if (w->setting->mechanism == AR_CONFIG_PEERS_MECHANISM_POLL || !card->has_streaming)
+		return AR_DELIVERY_MECHANISM_POLLING;
+	return AR_DELIVERY_MECHANISM_STREAMING;
+}
+
 static void keep_card(struct ar_work *w, const struct ar_peer_card *card)
 {
 	struct ar_json doc;
 
 	w->binding = ar_arena_str(&w->arena, card->binding);
-	w->has_streaming = card->has_streaming;
+	w->mechanism = mechanism_of(w, card);
 	w->is_repeat_safe = card->is_repeat_safe;
 	w->capabilities = ar_arena_texts_add(&w->arena, (struct ar_texts){ 0 }, AR_STR("task_delegation"));
 	if (card->has_streaming)

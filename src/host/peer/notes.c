@@ -55,13 +55,6 @@ struct ar_peer_note *ar_work_note(struct ar_work *w, int event)
 
 /* ---- the report ---- */
 
-static int mechanism_of(const struct ar_work *w)
-{
-	bool is_stream = w->setting->mechanism == AR_CONFIG_PEERS_MECHANISM_STREAM && w->has_streaming;
-
-	return is_stream ? AR_DELIVERY_MECHANISM_STREAMING : AR_DELIVERY_MECHANISM_POLLING;
-}
-
 static void encode(struct ar_work *w, const struct ar_peer_note *n)
 {
 	bool is_begin = n->event == AR_REPORT_PEER_TASK_EVENT_BEGIN;
@@ -74,7 +67,7 @@ static void encode(struct ar_work *w, const struct ar_peer_note *n)
 		.remote_task_id = n->task_id,
 		.remote_context_id = n->context_id,
 		.native_status = n->native_status,
-		.delivery_mechanism = is_begin ? mechanism_of(w) : 0,
+		.delivery_mechanism = is_begin ? w->mechanism : 0,
 		.message = n->message,
 		.remote_message_id = n->message_id,
 		.agent_card = n->card,

@@ -83,8 +83,8 @@ static enum ar_status read_keys(const struct ar_config_peers *p, struct ar_arena
 	return AR_OK;
 }
 
-static enum ar_status check_one(const struct ar_config_peers *p, struct ar_arena *a, struct ar_str *ret_keys,
-				struct ar_error *err)
+static enum ar_status check_one(const struct ar_config *c, const struct ar_config_peers *p,
+				struct ar_arena *a, struct ar_str *ret_keys, struct ar_error *err)
 {
 	struct ar_str name = ar_str_from(p->name);
 
@@ -98,6 +98,12 @@ static enum ar_status check_one(const struct ar_config_peers *p, struct ar_arena
 			       p->name);
 	if (*p->token && !ar_str_is_line(ar_str_from(p->token), 8192))
 		return ar_fail(err, AR_E_INVALID, "peers: the token of '%.64s' is not one line", p->name);
+	if (p->mechanism == AR_CONFIG_PEERS_MECHANISM_PUSH && (!*c->a2a.url || !*c->a2a.push_key))
+		return ar_fail(
+			err, AR_E_INVALID,
+			"peers: '%.64s' has mechanism: push, which needs a2a.url, the address at which "
+			"it reaches this server, and a2a.push_key",
+			p->name);
 	for (size_t i = 0; i < p->tenants.count; i++) {
 		if (!*p->tenants.v[i])
 			return ar_fail(err, AR_E_INVALID, "peers: '%.64s': a name in tenants is empty",
@@ -115,27 +121,34 @@ enum ar_status ar_host_peers_check(const struct ar_config *c, struct ar_error *e
 	struct ar_str keys;
 
 	for (size_t i = 0; status == AR_OK && i < c->peers_count; i++)
-		status = check_one(&c->peers[i], &a, &keys, err);
+		status = check_one(c, &c->peers[i], &a, &keys, err);
 	ar_arena_fini(&a);
 	return status;
 }
 
 /* ---- life ---- */
 
-static void on_trouble(void *arg, enum ar_peer_error error, struct ar_str reason)
+void ar_host_peers_refuse(struct ar_host_peers *all, const struct ar_config_peers *p,
+			  enum ar_peer_error error, struct ar_str reason)
 {
-	const struct host_peer *p = arg;
 	const char *word = ar_a2a_error_word(error);
 	struct ar_log_entry entry;
 	struct ar_jw *w;
 
-	w = ar_log_begin(p->all->o.log, &entry, "warning", "a peer was refused or not reached");
-	ar_jw_mstr(w, "peer", ar_str_from(p->setting->name));
+	w = ar_log_begin(all->o.log, &entry, "warning", "a peer was refused or not reached");
+	ar_jw_mstr(w, "peer", ar_str_from(p->name));
 	ar_jw_mstr(w, "kind", ar_str_from(word));
 	ar_jw_mstr(w, "detail", reason);
 	ar_log_end(&entry);
-	if (p->all->o.metrics)
-		ar_metric_add(p->all->o.metrics, AR_METRIC_PEER_FAILURES, ar_str_from(word), AR_STR_NONE, 1);
+	if (all->o.metrics)
+		ar_metric_add(all->o.metrics, AR_METRIC_PEER_FAILURES, ar_str_from(word), AR_STR_NONE, 1);
+}
+
+static void on_trouble(void *arg, enum ar_peer_error error, struct ar_str reason)
+{
+	const struct host_peer *p = arg;
+
+	ar_host_peers_refuse(p->all, p->setting, error, reason);
 }
 
 static void open_one(struct ar_host_peers *all, size_t i, struct ar_str keys)
@@ -149,7 +162,6 @@ static void open_one(struct ar_host_peers *all, size_t i, struct ar_str keys)
 							    .token = &c->token,
 							    .ca_file = c->ca_file,
 							    .keys = keys,
-							    .mechanism = (enum ar_a2a_mechanism)c->mechanism,
 							    .poll_ms = (uint32_t)c->poll_ms,
 							    .timeout_ms = (uint32_t)c->timeout_ms,
 							    .idle_ms = (uint32_t)c->idle_ms,
@@ -174,7 +186,7 @@ enum ar_status ar_host_peers_open(const struct ar_host_peers_options *o, struct 
 	all->o = *o;
 	all->at = ar_arena_alloc(&all->arena, o->config->peers_count * sizeof(*all->at));
 	for (; all->count < o->config->peers_count; all->count++) {
-		if (check_one(&o->config->peers[all->count], &all->arena, &keys, err) != AR_OK) {
+		if (check_one(o->config, &o->config->peers[all->count], &all->arena, &keys, err) != AR_OK) {
 			ar_host_peers_close(all);
 			return err->status;
 		}

@@ -35,6 +35,10 @@ struct ar_peer *ar_host_peers_find(struct ar_host_peers *all, struct ar_str tena
 /* The names of those that the tenant may use, with commas; in the arena. */
 struct ar_str ar_host_peers_names(const struct ar_host_peers *all, struct ar_str tenant, struct ar_arena *a);
 
+/* What a peer of this entry did wrong, for the log and the metrics. */
+void ar_host_peers_refuse(struct ar_host_peers *all, const struct ar_config_peers *p,
+			  enum ar_peer_error error, struct ar_str reason);
+
 /* Its entry in the settings, for those that find() gives; NULL as there. */
 const struct ar_config_peers *ar_host_peers_setting(const struct ar_host_peers *all, struct ar_str tenant,
 						    struct ar_str name);

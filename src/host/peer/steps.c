@@ -4,6 +4,7 @@
 #include "a2a_client.h"
 #include "peer/delegate_priv.h"
 #include "peer/remote.h"
+#include "task/task.h"
 
 #define MS ((ar_usec)1000)
 #define FOLLOW_MS ((int64_t)24 * 3600 * 1000) /* then it is followed anew */
@@ -28,34 +29,45 @@ void ar_work_end(struct ar_work *w, struct ar_tool_result result)
 	ar_work_finish(w);
 }
 
-static void end_lost(struct ar_work *w, struct ar_str why)
+static void end_without_outcome(struct ar_work *w, const char *category, struct ar_str why)
 {
 	ar_work_end(w,
 		    (struct ar_tool_result){ .outcome = AR_TOOL_ERROR,
-					     .category = AR_STR(AR_CATEGORY_PEER_LOST),
+					     .category = ar_str_from(category),
 					     .message = why,
 					     .advice = AR_STR("look at the peer before the work is handed on "
 							      "again: it may have been done") });
 }
 
-static void note_missing(struct ar_work *w, struct ar_str why)
+static struct ar_peer_note *note_reason(struct ar_work *w, int event, struct ar_str why)
 {
-	struct ar_peer_note *n = ar_work_note(w, AR_REPORT_PEER_TASK_EVENT_MISSING);
+	struct ar_peer_note *n = ar_work_note(w, event);
 
 	n->reason = ar_arena_str(&n->arena, ar_str_utf8_prefix(why, REASON_MAX));
+	return n;
 }
 
 void ar_work_end_missing(struct ar_work *w, struct ar_str why)
 {
-	note_missing(w, why);
-	end_lost(w, why);
+	note_reason(w, AR_REPORT_PEER_TASK_EVENT_MISSING, why);
+	end_without_outcome(w, AR_CATEGORY_PEER_LOST, why);
+}
+
+void ar_work_end_unclear(struct ar_work *w, struct ar_str why)
+{
+	struct ar_clock *clock = ar_clock_system();
+	struct ar_peer_note *n = note_reason(w, AR_REPORT_PEER_TASK_EVENT_UNCLEAR, why);
+
+	if (w->away_since)
+		n->since = clock->wall(clock) - (ar_work_now() - w->away_since);
+	end_without_outcome(w, AR_CATEGORY_END_UNKNOWN, why);
 }
 
 /* The peer was asked, and the answer is final. */
 void ar_work_end_refused(struct ar_work *w, enum ar_tool_outcome outcome, const struct ar_peer_result *r)
 {
 	if (outcome == AR_TOOL_NOT_RUN)
-		note_missing(w, r->reason);
+		note_reason(w, AR_REPORT_PEER_TASK_EVENT_MISSING, r->reason);
 	ar_work_end(w, (struct ar_tool_result){
 			       .outcome = outcome,
 			       .category = ar_str_from(ar_a2a_error_word(r->error)),
@@ -119,6 +131,13 @@ static void on_run_done(struct ar_peer_run *run, const struct ar_peer_result *r)
 
 static void on_update(struct ar_peer_run *run, const struct ar_peer_update *u);
 
+static enum ar_peer_way way_of(const struct ar_work *w)
+{
+	if (w->mechanism == AR_DELIVERY_MECHANISM_PUSH_NOTIFICATION)
+		return AR_PEER_BY_PUSH;
+	return w->mechanism == AR_DELIVERY_MECHANISM_POLLING ? AR_PEER_BY_ASKING : AR_PEER_BY_STREAM;
+}
+
 void ar_work_ask(struct ar_work *w, enum ar_peer_op op, ar_work_done_fn *then)
 {
 	bool is_follow = op == AR_PEER_FOLLOW;
@@ -128,6 +147,9 @@ void ar_work_ask(struct ar_work *w, enum ar_peer_op op, ar_work_done_fn *then)
 				       .context_id = is_follow ? AR_STR_NONE : w->context,
 				       .message_id = w->message_id,
 				       .text = w->message,
+				       .push_url = w->push_url,
+				       .push_token = w->push_token,
+				       .way = way_of(w),
 				       .trace_parent = w->call->trace_parent,
 				       .deadline = ar_work_now() +
 						   MS * (is_follow ? FOLLOW_MS : 2 * w->setting->timeout_ms),
@@ -176,11 +198,10 @@ bool ar_work_is_away(const struct ar_peer_result *r)
 
 static void note_unreachable(struct ar_work *w, struct ar_str reason)
 {
-	struct ar_peer_note *n = ar_work_note(w, AR_REPORT_PEER_TASK_EVENT_UNREACHABLE);
+	struct ar_peer_note *n = note_reason(w, AR_REPORT_PEER_TASK_EVENT_UNREACHABLE, reason);
 	struct ar_clock *clock = ar_clock_system();
 
 	n->since = clock->wall(clock);
-	n->reason = ar_arena_str(&n->arena, ar_str_utf8_prefix(reason, REASON_MAX));
 	ar_work_report(w);
 }
 
@@ -196,7 +217,7 @@ void ar_work_try_again(struct ar_work *w, const struct ar_peer_result *r, ar_wor
 	}
 	left = (w->away_since + MS * w->setting->lost_ms - now) / MS;
 	if (left <= 0) {
-		end_lost(w, r->reason);
+		end_without_outcome(w, AR_CATEGORY_PEER_LOST, r->reason);
 		return;
 	}
 	for (unsigned i = 0; i < w->tries && ms < AWAY_MS_MAX; i++)

@@ -12,7 +12,9 @@
 #include "telemetry/host_telemetry.h"
 #include "tls/tls_context.h"
 #include "a2a/host_a2a.h"
+#include "secret/reference.h"
 #include "trigger/triggers.h"
+#include "webhook/push_target.h"
 #include "peer/peers.h"
 #include "webhook/webhooks.h"
 #include "workspace/folders.h"
@@ -113,6 +115,14 @@ static void check_listen(struct ar_settings *s, const char *key, const char *add
 
 /* ---- settings that need one another ---- */
 
+/* Its value is somewhere that nobody asked, so that nothing can be said of it. */
+static bool is_pending(const struct ar_settings *s, const char *const *at)
+{
+	const struct ar_secret_ref *ref = ar_secret_reference_at(s->refs, at);
+
+	return ref && !ref->is_there;
+}
+
 static void check_pairs(struct ar_settings *s)
 {
 	const struct ar_config *c = &s->config;
@@ -125,6 +135,8 @@ static void check_pairs(struct ar_settings *s)
 		       "it needs auth.jwt_audience; set it to what aud names in your tokens");
 	if (c->sandbox.uid_first > c->sandbox.uid_last)
 		refuse(s, "sandbox.uid_first", "it is greater than sandbox.uid_last; choose a smaller one");
+	if (!is_pending(s, &c->a2a.push_key) && ar_host_push_key_check(c, &err) != AR_OK)
+		refuse(s, "a2a.push_key", err.msg);
 	if (ar_host_workspaces_check(c, &err) != AR_OK)
 		refuse(s,
 		       ar_str_starts(ar_str_from(err.msg), AR_STR("workspaces.default"))

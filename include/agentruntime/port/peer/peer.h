@@ -18,10 +18,16 @@ enum ar_peer_op {
 	AR_PEER_SEND, /* a message; the peer is asked to answer at once, with its task */
 	AR_PEER_GET, /* the task as it is */
 	AR_PEER_LIST, /* tasks of a context, newest first, one page */
-	/* The task until it ends or asks for input: by a stream of updates, or by asking again and again if
-	 * the peer has no streams or the settings say so. Goes on after a cut with the whole task. */
+	/* The task until it ends or asks for input. Goes on after a cut with the whole task. */
 	AR_PEER_FOLLOW,
 	AR_PEER_CANCEL,
+};
+
+/* How FOLLOW learns of changes. */
+enum ar_peer_way {
+	AR_PEER_BY_STREAM, /* of updates; of a peer without streams, by asking */
+	AR_PEER_BY_ASKING,
+	AR_PEER_BY_PUSH, /* by asking when wake() says that the peer posted something, and now and then */
 };
 
 /* The states of A2A. The text the peer used is kept beside it. */
@@ -121,6 +127,7 @@ struct ar_peer_run {
 	struct ar_str page; /* LIST; absent: the first */
 	/* SEND: where the peer is to post updates, and the token it has to show; absent: nowhere */
 	struct ar_str push_url, push_token;
+	enum ar_peer_way way; /* FOLLOW */
 	struct ar_str trace_parent; /* W3C traceparent; absent: nothing is traced */
 	ar_usec deadline; /* monotonic; of all of it */
 	void (*on_update)(struct ar_peer_run *r, const struct ar_peer_update *u); /* FOLLOW; NULL: none */
@@ -133,6 +140,9 @@ struct ar_peer;
 struct ar_peer_vtable {
 	void (*start)(struct ar_peer *p, struct ar_peer_run *r);
 	void (*cancel)(struct ar_peer *p, struct ar_peer_run *r);
+	/* FOLLOW by push, under way: the peer posted something about the task. It is asked, soon, and
+	 * once for all that is posted until then. */
+	void (*wake)(struct ar_peer *p, struct ar_peer_run *r);
 	/* Ends what is open as cancelled before it returns; not from inside a callback. */
 	void (*close)(struct ar_peer *p);
 };

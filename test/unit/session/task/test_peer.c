@@ -17,7 +17,8 @@ static const struct ar_inventory inventory = { tools, AR_ARRAY_LEN(tools), 1, tr
 
 struct told {
 	const char *native, *task, *message;
-	int event;
+	int event, mechanism;
+	ar_usec since;
 	struct ar_str operation; /* absent: that of the call */
 };
 
@@ -68,12 +69,13 @@ static enum ar_status report(const struct handed *h, bool is_runtime, struct tol
 		.peer = AR_STR("b"),
 		.event = t.event ? t.event : AR_REPORT_PEER_TASK_EVENT_UPDATE,
 		.message_id = AR_STR("msg_1"),
-		.delivery_mechanism = AR_DELIVERY_MECHANISM_POLLING,
+		.delivery_mechanism = t.mechanism ? t.mechanism : AR_DELIVERY_MECHANISM_POLLING,
 		.remote_context_id = AR_STR("ctx_1"),
 		.remote_task_id = t.task ? ar_str_from(t.task) : AR_STR_NONE,
 		.native_status = t.native ? ar_str_from(t.native) : AR_STR_NONE,
 		.message = t.message ? ar_str_from(t.message) : AR_STR_NONE,
 		.agent_card = AR_STR("{\"name\":\"b\"}"),
+		.since = t.since,
 	};
 
 	return desk_do(h->d, (struct ar_input){ .kind = AR_IN_COMMAND,
@@ -105,13 +107,14 @@ static void expect_status(const struct handed *h, const char *word)
 	assert_string_equal(ar_arena_str(&h->d->arena, ar_task_status_word(task_of(h))).p, word);
 }
 
-static void expect_remote(const struct handed *h, int status, int recovery)
+static const struct ar_shape_remote_task *expect_remote(const struct handed *h, int status, int recovery)
 {
 	const struct ar_shape_remote_task *r = ar_task_remote(task_of(h));
 
 	assert_non_null(r);
 	assert_int_equal(r->status, status);
 	assert_int_equal(r->recovery_state, recovery);
+	return r;
 }
 
 /* OPEN-49: each word in both spellings. */
@@ -178,6 +181,34 @@ static void both_identities_are_kept(void **state)
 	desk_expect_reply(h.d, "\"remoteTaskId\":\"r1\"");
 }
 
+/* What the settings say after the message has left gives it no address for notifications. */
+static void updates_come_as_the_message_said(void **state)
+{
+	static const struct {
+		int mechanism;
+		const char *known;
+	} begins[] = {
+		{ AR_DELIVERY_MECHANISM_STREAMING, "streaming" },
+		{ AR_DELIVERY_MECHANISM_PUSH_NOTIFICATION, "streaming" },
+		{ AR_DELIVERY_MECHANISM_POLLING, "polling" },
+		{ AR_DELIVERY_MECHANISM_PUSH_NOTIFICATION, "polling" },
+	};
+	struct handed h = hand_on(*state);
+
+	for (size_t i = 0; i < AR_ARRAY_LEN(begins); i++) {
+		char text[64];
+
+		snprintf(text, sizeof text, "\"deliveryMechanism\":\"%s\"", begins[i].known);
+		tell(&h, (struct told){ .event = AR_REPORT_PEER_TASK_EVENT_BEGIN,
+					.mechanism = begins[i].mechanism });
+		desk_expect_reply(h.d, text);
+	}
+	tell(&h, (struct told){ .event = AR_REPORT_PEER_TASK_EVENT_BEGIN,
+				.mechanism = AR_DELIVERY_MECHANISM_PUSH_NOTIFICATION,
+				.operation = AR_STR("another") });
+	desk_expect_reply(h.d, "\"deliveryMechanism\":\"push_notification\"");
+}
+
 /* CH-08, CH-09: what is known of a peer's task, in six words, none of which is failed. */
 static void recovery_tells_states_apart(void **state)
 {
@@ -207,6 +238,30 @@ static void recovery_tells_states_apart(void **state)
 static void end_call(const struct handed *h, struct ar_tool_result r)
 {
 	desk_end_call(h->d, h->call, &r);
+}
+
+/* OPEN-49, ST-21: nobody knows whether the peer has the message. It is not missing there, and whether the
+ * peer is reached is as the host says. */
+static void what_nobody_knows_is_unknown(void **state)
+{
+	struct handed h = begun(*state);
+	const struct ar_shape_remote_task *r;
+
+	tell(&h, (struct told){ .event = AR_REPORT_PEER_TASK_EVENT_UNREACHABLE });
+	desk_expect(h.d, "channel.disconnected task.progress");
+	tell(&h, (struct told){ .event = AR_REPORT_PEER_TASK_EVENT_UNCLEAR, .since = 7 });
+	desk_expect(h.d, "task.progress");
+	r = expect_remote(&h, AR_TASK_STATUS_UNKNOWN, AR_REMOTE_TASK_RECOVERY_STATE_SENDING);
+	assert_int_equal(r->unreachable_since, 7);
+	tell(&h, (struct told){ .event = AR_REPORT_PEER_TASK_EVENT_UNCLEAR });
+	desk_expect(h.d, "channel.connected task.progress");
+	r = expect_remote(&h, AR_TASK_STATUS_UNKNOWN, AR_REMOTE_TASK_RECOVERY_STATE_SENDING);
+	assert_int_equal(r->unreachable_since, 0);
+	end_call(&h, (struct ar_tool_result){ .outcome = AR_TOOL_ERROR,
+					      .category = AR_STR(AR_CATEGORY_END_UNKNOWN),
+					      .message = AR_STR("no") });
+	desk_expect_payload(h.d, AR_EV_TASK_LOST, "nobody knows whether the peer has the work");
+	expect_status(&h, "unknown");
 }
 
 /* A2-06, AN-20: without an artifact a person says that it is complete. */
@@ -443,7 +498,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(states_are_words_of_ours, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(both_identities_are_kept, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(updates_come_as_the_message_said, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(recovery_tells_states_apart, desk_open, desk_close),
+		cmocka_unit_test_setup_teardown(what_nobody_knows_is_unknown, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(messages_are_no_output, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(an_answer_without_task_is_known, desk_open, desk_close),
 		cmocka_unit_test_setup_teardown(artifacts_settle_it, desk_open, desk_close),
