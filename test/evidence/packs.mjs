@@ -1,7 +1,7 @@
 // Evidence packs for tests: downloaded with nothing but read_output, and checked as a stranger would, with openssl, sha256sum and cmp.
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newFolder, ok } from '../lib/runtime.mjs';
 
@@ -55,4 +55,30 @@ export function rootOf(leaves) {
 	let k = 1;
 	while (k * 2 < leaves.length) k *= 2;
 	return sha(Buffer.from([1]), rootOf(leaves.slice(0, k)), rootOf(leaves.slice(k)));
+}
+
+const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+
+/** A copy of a pack with these facts instead of its own, whole and signed, by another key. */
+export function signed(pack, lines) {
+	const folder = newFolder(), path = (name) => join(folder, name), write = (name, text) => writeFileSync(path(name), text);
+	cpSync(pack, folder, { recursive: true });
+	write('events.ndjson', lines.map((l) => `${l}\n`).join(''));
+	let leaves = lines.map(leafOf);
+	if (existsSync(path('leaves.txt'))) {
+		leaves = readFileSync(path('leaves.txt'), 'utf8').split('\n').filter(Boolean).map((hex) => Buffer.from(hex, 'hex'));
+		for (const line of lines) leaves[JSON.parse(line).sequence - 1] = leafOf(line);
+		write('leaves.txt', leaves.map((l) => `${l.toString('hex')}\n`).join(''));
+	}
+	const digest = (name) => sha(readFileSync(path(name))).toString('hex'), statement = jsonOf(folder, 'statement.json');
+	write('SHA256SUMS', readFileSync(path('SHA256SUMS'), 'utf8').replaceAll(/^.{64}  (?!blobs)(.*)$/gm, (_, name) => `${digest(name)}  ${name}`));
+	for (const subject of statement.subject) subject.digest.sha256 = digest(subject.name);
+	statement.predicate.facts.count = lines.length;
+	Object.assign(statement.predicate.tree, { size: leaves.length, root: rootOf(leaves).toString('hex') });
+	const payload = JSON.stringify(statement), { payloadType } = jsonOf(folder, 'statement.dsse.json');
+	const pae = Buffer.from(`DSSEv1 ${payloadType.length} ${payloadType} ${Buffer.byteLength(payload)} ${payload}`), signature = sign(null, pae, privateKey);
+	const keyid = sha(publicKey.export({ type: 'spki', format: 'der' })).toString('hex');
+	const envelope = { payload: Buffer.from(payload).toString('base64'), payloadType, signatures: [{ keyid, sig: signature.toString('base64') }] };
+	for (const [name, text] of Object.entries({ 'statement.json': payload, 'statement.pae': pae, 'statement.sig': signature, 'statement.dsse.json': JSON.stringify(envelope), 'key.pem': publicKey.export({ type: 'spki', format: 'pem' }) })) write(name, text);
+	return folder;
 }

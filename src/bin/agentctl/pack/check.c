@@ -145,16 +145,28 @@ static enum ar_exit check_sums(struct check *k)
 
 /* ---- the tree ---- */
 
+static enum ar_pack_extent extent_of(const struct ar_pack_checked *p, struct ar_json scope)
+{
+	bool is_turn = !ar_str_absent(ar_api_str(scope, "turnId")) &&
+		       ar_str_absent(ar_api_str(scope, "taskId")) &&
+		       ar_str_absent(ar_api_str(scope, "jobId"));
+
+	if (p->facts == p->size)
+		return AR_EXTENT_SESSION;
+	return is_turn ? AR_EXTENT_TURN : AR_EXTENT_PART;
+}
+
 static enum ar_exit check_tree(struct check *k)
 {
 	struct ar_json predicate = ar_json_get(k->doc, "predicate"), tree = ar_json_get(predicate, "tree");
+	struct ar_json scope = ar_json_get(predicate, "scope");
 	char root[AR_HASH_HEX];
 	uint64_t size;
 
-	k->ret->session =
-		ar_arena_str(&k->c->arena, ar_api_str(ar_json_get(predicate, "scope"), "sessionId"));
+	k->ret->session = ar_arena_str(&k->c->arena, ar_api_str(scope, "sessionId"));
 	k->ret->facts = (uint64_t)ar_api_int(ar_json_get(predicate, "facts"), "count");
 	k->ret->size = (uint64_t)ar_api_int(tree, "size");
+	k->ret->extent = extent_of(k->ret, scope);
 	k->ret->root = ar_arena_str(&k->c->arena, ar_api_str(tree, "root"));
 	for (struct ar_json_iter it = ar_json_iter(ar_json_get(predicate, "knownGaps")); ar_json_next(&it);)
 		k->ret->gaps++;

@@ -5,9 +5,17 @@
 #include "crypto/merkle.h"
 #include "pack/pack.h"
 
+/* What of its session a pack has. */
+enum ar_pack_extent {
+	AR_EXTENT_SESSION = 1, /* every fact */
+	AR_EXTENT_TURN, /* every fact with one turnId */
+	AR_EXTENT_PART, /* others */
+};
+
 struct ar_pack_checked {
 	struct ar_str fingerprint; /* of the key that signed it */
 	struct ar_str session; /* id */
+	enum ar_pack_extent extent;
 	uint64_t facts; /* of the scope */
 	uint64_t size; /* of the tree */
 	struct ar_str root; /* of the tree, in hex */

@@ -1,5 +1,6 @@
 /* `agentctl pack` and `agentctl verify-pack`. */
 #include "pack/checkpoints.h"
+#include "pack/unjoined.h"
 #include "resolve.h"
 
 #include <fcntl.h>
@@ -84,23 +85,34 @@ const struct ar_ctl_command ar_cmd_pack = {
 	.run = run_pack,
 };
 
-static void print_checked(struct ar_ctl *c, const struct ar_pack_checked *p)
+/* Which ids were judged, and join. */
+static const struct {
+	const char *word, *line;
+} joined[] = {
+	[AR_EXTENT_SESSION] = { "session", "each joins a fact" },
+	[AR_EXTENT_TURN] = { "turn",
+			     "those of calls and steps of the turn join a fact; of others it cannot say" },
+	[AR_EXTENT_PART] = { "none", "whether each joins a fact cannot be said of this pack" },
+};
+
+static void print_checked(struct ar_ctl *c, const struct ar_pack_checked *p, enum ar_pack_extent judged)
 {
 	if (c->is_json) {
 		ar_out_printf(
 			&c->out,
 			"{\"sessionId\":\"%.*s\",\"facts\":%llu,\"treeSize\":%llu,\"treeRoot\":\"%.*s\","
-			"\"keyFingerprint\":\"%.*s\",\"files\":%llu,\"knownGaps\":%llu}\n",
+			"\"keyFingerprint\":\"%.*s\",\"files\":%llu,\"knownGaps\":%llu,\"joined\":\"%s\"}\n",
 			AR_STR_ARG(p->session), (unsigned long long)p->facts, (unsigned long long)p->size,
 			AR_STR_ARG(p->root), AR_STR_ARG(p->fingerprint), (unsigned long long)p->files,
-			(unsigned long long)p->gaps);
+			(unsigned long long)p->gaps, joined[judged].word);
 		return;
 	}
 	ar_out_printf(&c->out, "ok: %llu facts and %llu files of ", (unsigned long long)p->facts,
 		      (unsigned long long)p->files);
 	ar_out_line(&c->out, p->session);
-	ar_out_printf(&c->out, "\ntree: %llu facts, root %.*s\nsigned by: %.*s\n",
-		      (unsigned long long)p->size, AR_STR_ARG(p->root), AR_STR_ARG(p->fingerprint));
+	ar_out_printf(&c->out, "\ntree: %llu facts, root %.*s\nsigned by: %.*s\nids: %s\n",
+		      (unsigned long long)p->size, AR_STR_ARG(p->root), AR_STR_ARG(p->fingerprint),
+		      joined[judged].line);
 	if (p->gaps > 0)
 		ar_out_printf(&c->out, "known gaps: %llu (summary.json)\n", (unsigned long long)p->gaps);
 }
@@ -122,6 +134,7 @@ static enum ar_exit compare(struct ar_ctl *c, const struct ar_ctl_args *a, struc
 static enum ar_exit run_verify(struct ar_ctl *c, const struct ar_ctl_args *a)
 {
 	struct ar_str key = AR_STR_NONE;
+	enum ar_pack_extent judged;
 	struct ar_pack_checked p;
 	enum ar_exit exit;
 
@@ -138,7 +151,9 @@ static enum ar_exit run_verify(struct ar_ctl *c, const struct ar_ctl_args *a)
 		exit = ar_checkpoints_verify_pack(c, a->values[OPT_CHECKPOINTS], a->values[OPT_KEY],
 						  a->words[0], &p);
 	if (exit == AR_EXIT_OK)
-		print_checked(c, &p);
+		exit = ar_pack_unjoined(c, a->words[0], &p, &judged);
+	if (exit == AR_EXIT_OK)
+		print_checked(c, &p, judged);
 	return exit;
 }
 
@@ -153,7 +168,9 @@ const struct ar_ctl_command ar_cmd_verify_pack = {
 		"compare\n"
 		"the fingerprint that is printed with one that you got another way. --checkpoints also "
 		"compares the\n"
-		"facts with what agentd signed when they were new (evidence.checkpoint_file).",
+		"facts with what agentd signed when they were new (evidence.checkpoint_file). Last, facts "
+		"whose ids\n"
+		"join nothing are named: a call, a turn, a task that no fact before them introduced.",
 	.examples = "agentctl verify-pack evidence --key evidence.pem\n"
 		    "agentctl verify-pack evidence-today evidence-yesterday\n"
 		    "agentctl verify-pack evidence --key evidence.pem --checkpoints checkpoints.ndjson",

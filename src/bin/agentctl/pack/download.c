@@ -2,6 +2,7 @@
  * written aside and gets its name when its digest is right, so a download that was cut goes on with the next
  * part when it is repeated. */
 #include "base64.h"
+#include "clock.h"
 #include "io/descriptor.h"
 #include "mem.h"
 #include "pack/pack.h"
@@ -14,12 +15,14 @@
 #include <unistd.h>
 
 #define WINDOW 1048576
+#define PROGRESS_US ((ar_usec)100000)
 
 struct download {
 	struct ar_ctl *c;
 	int folder, blobs;
 	const char *path; /* of the folder, for messages */
 	uint64_t files, bytes; /* written or found */
+	ar_usec shown_at; /* monotonic */
 };
 
 static enum ar_exit cannot(struct download *d, const char *name)
@@ -30,9 +33,13 @@ static enum ar_exit cannot(struct download *d, const char *name)
 
 static void show_progress(struct download *d)
 {
-	if (d->c->err.is_tty && !d->c->is_quiet)
-		ar_out_printf(&d->c->err, "\r%llu files, %llu MiB ", (unsigned long long)d->files,
-			      (unsigned long long)(d->bytes >> 20));
+	ar_usec now = ar_clock_system()->mono(ar_clock_system());
+
+	if (!d->c->err.is_tty || d->c->is_quiet || (d->shown_at && now < d->shown_at + PROGRESS_US))
+		return;
+	d->shown_at = now;
+	ar_out_printf(&d->c->err, "\r%llu files, %llu MiB ", (unsigned long long)d->files,
+		      (unsigned long long)(d->bytes >> 20));
 }
 
 /* The bytes behind a ref from `offset` on, added to `out`; at most a window of them. */

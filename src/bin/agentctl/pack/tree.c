@@ -1,43 +1,9 @@
 /* The hash tree over the facts of a pack: from its facts if it has all of them, else from the list of their
  * hashes, of which those of its own facts must be right. */
 #include "pack/check.h"
-#include "mem.h"
+#include "pack/lines.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-
-struct lines {
-	FILE *file;
-	char *line;
-	size_t room;
-};
-
-static bool open_lines(struct lines *l, int folder, const char *name)
-{
-	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	*l = (struct lines){ .file = fd < 0 ? NULL : fdopen(fd, "r") };
-	return l->file != NULL;
-}
-
-static void close_lines(struct lines *l)
-{
-	if (l->file)
-		fclose(l->file);
-	ar_free(l->line);
-}
-
-/* Without its line end. */
-static bool next_line(struct lines *l, struct ar_str *ret)
-{
-	ssize_t len = getline(&l->line, &l->room, l->file);
-
-	if (len <= 0 || l->line[len - 1] != '\n')
-		return false;
-	*ret = (struct ar_str){ l->line, (size_t)len - 1 };
-	return true;
-}
 
 static bool parse_hex(struct ar_str text, struct ar_hash *ret)
 {
@@ -53,12 +19,12 @@ static bool parse_hex(struct ar_str text, struct ar_hash *ret)
 }
 
 /* The next fact of the pack and its place in the log; 0: there is none. */
-static uint64_t next_fact(struct lines *events, struct ar_json_parser *json, struct ar_str *ret)
+static uint64_t next_fact(struct ar_pack_lines *events, struct ar_json_parser *json, struct ar_str *ret)
 {
 	struct ar_json v;
 	int64_t sequence = 0;
 
-	if (!next_line(events, ret) || ar_json_parse(json, *ret, &v, NULL) != AR_OK ||
+	if (!ar_pack_lines_next(events, ret) || ar_json_parse(json, *ret, &v, NULL) != AR_OK ||
 	    !ar_json_i64(ar_json_get(v, "sequence"), &sequence) || sequence < 1)
 		return 0;
 	return (uint64_t)sequence;
@@ -72,8 +38,8 @@ static void add(struct ar_merkle *m, const struct ar_hash *leaf, const struct ar
 }
 
 /* Each fact of the pack has the hash that stands at its place. */
-static bool add_listed(struct ar_merkle *m, struct lines *leaves, struct lines *events, uint64_t size,
-		       const struct ar_pack_watch *watch)
+static bool add_listed(struct ar_merkle *m, struct ar_pack_lines *leaves, struct ar_pack_lines *events,
+		       uint64_t size, const struct ar_pack_watch *watch)
 {
 	struct ar_json_parser *json = ar_json_parser_new();
 	struct ar_str line, fact;
@@ -81,7 +47,7 @@ static bool add_listed(struct ar_merkle *m, struct lines *leaves, struct lines *
 	bool ok = true;
 	struct ar_hash leaf, own;
 
-	while (ok && (size == 0 || m->size < size) && next_line(leaves, &line)) {
+	while (ok && (size == 0 || m->size < size) && ar_pack_lines_next(leaves, &line)) {
 		ok = parse_hex(line, &leaf);
 		if (ok && m->size + 1 == next) {
 			own = ar_merkle_leaf(m, fact);
@@ -95,13 +61,13 @@ static bool add_listed(struct ar_merkle *m, struct lines *leaves, struct lines *
 	return ok && (size > 0 || next == 0);
 }
 
-static bool add_facts(struct ar_merkle *m, struct lines *events, uint64_t size,
+static bool add_facts(struct ar_merkle *m, struct ar_pack_lines *events, uint64_t size,
 		      const struct ar_pack_watch *watch)
 {
 	struct ar_hash leaf;
 	struct ar_str line;
 
-	while ((size == 0 || m->size < size) && next_line(events, &line)) {
+	while ((size == 0 || m->size < size) && ar_pack_lines_next(events, &line)) {
 		leaf = ar_merkle_leaf(m, line);
 		add(m, &leaf, watch);
 	}
@@ -111,12 +77,12 @@ static bool add_facts(struct ar_merkle *m, struct lines *events, uint64_t size,
 bool ar_pack_tree(int folder, uint64_t size, const struct ar_pack_watch *watch, char ret_root[AR_HASH_HEX],
 		  uint64_t *ret_size)
 {
-	struct lines events, leaves;
+	struct ar_pack_lines events, leaves;
 	struct ar_merkle m = { 0 };
 	struct ar_hash root;
-	bool ok = open_lines(&events, folder, "events.ndjson");
+	bool ok = ar_pack_lines_open(&events, folder, "events.ndjson");
 
-	if (open_lines(&leaves, folder, "leaves.txt"))
+	if (ar_pack_lines_open(&leaves, folder, "leaves.txt"))
 		ok = ok && add_listed(&m, &leaves, &events, size, watch);
 	else
 		ok = ok && add_facts(&m, &events, size, watch);
@@ -124,7 +90,7 @@ bool ar_pack_tree(int folder, uint64_t size, const struct ar_pack_watch *watch, 
 	root = ar_merkle_root(&m);
 	ar_hash_hex(&root, ret_root);
 	ar_merkle_fini(&m);
-	close_lines(&events);
-	close_lines(&leaves);
+	ar_pack_lines_close(&events);
+	ar_pack_lines_close(&leaves);
 	return ok && (size == 0 || *ret_size == size);
 }
