@@ -48,6 +48,37 @@ test("every error that the standard names for a command is one of ours", () => {
       if (word !== "none") assert.ok(codes.has(word), `${row.command}: ${word}`);
 });
 
+/** Events of our own that no command causes: the internal fact that does. */
+const INTERNAL = {
+  "access.refused": "a request is refused",
+  "checkpoint.started": "a turn that may change files begins or ends",
+  "checkpoint.created": "the copy of a workspace is there",
+  "checkpoint.expired": "the retention of checkpoints",
+  "job.reported": "the turn of an item ends",
+  "turn.reported": "a turn that another session waits for ends",
+  "worker.changed": "a worker connects, is lost or is drained",
+  "workspace.inspected": "a turn begins in a folder",
+  "workspace.preparing": "a turn begins in a session with files of its own",
+  "workspace.prepared": "its files are there",
+  "workspace.servers_starting": "a session of a workspace needs its servers",
+  "workspace.servers_started": "they are there, or failed",
+};
+
+test("OPEN-37 each event is caused by a command that says so, or by an internal fact that is named; each command that the standard lacks is there", () => {
+  const operations = Object.values(openapi.paths).flatMap((item) => Object.values(item));
+  const emitted = new Set(operations.flatMap((operation) => operation["x-emits"] ?? []));
+  const causes = new Map(readTable("events.tsv").map((row) => [row.type, row.caused_by]));
+  const types = [...new Set(samples().map((event) => event.type))];
+  for (const type of types) assert.ok(emitted.has(type) || causes.get(type) || INTERNAL[type], `nothing causes ${type}`);
+  for (const type of emitted) assert.ok(types.includes(type), `${type} is no event`);
+  for (const type of Object.keys(INTERNAL)) assert.ok(types.includes(type) && !emitted.has(type) && !causes.has(type), `${type} has a cause elsewhere`);
+  const proposed = rows.filter((row) => row.origin.startsWith("proposed"));
+  assert.equal(proposed.length, 16);
+  for (const { command } of proposed) assert.ok(openapi.paths[`/v1/${command}`].post["x-origin"].startsWith("proposed"), command);
+  const missing = operations.filter((operation) => operation["x-built"] === false).map((operation) => operation.operationId);
+  assert.deepEqual(missing.filter((name) => !/benchmark/.test(name)), [], "only benchmarks are not there yet");
+});
+
 test("OpenAPI has every command, with its kind", () => {
   for (const row of rows) {
     const operation = openapi.paths[`/v1/${row.command}`]?.post;

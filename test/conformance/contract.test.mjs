@@ -33,7 +33,7 @@ test('the document has no fault by the strict rules of an OpenAPI linter', async
 test('no operation has a default answer, or an object without a shape where the catalogue has one', () => {
 	for (const { path, method, operation } of operations) {
 		assert.ok(!operation.responses.default, path);
-		assert.ok(operation.security.length === 0 === ['/health', '/openapi.json', '/v1/triggers/{name}', '/.well-known/agent-card.json', '/a2a/{agent}/.well-known/agent-card.json'].includes(path), `${method} ${path}`);
+		assert.ok(operation.security.length === 0 === ['/health', '/openapi.json', '/v1/triggers/{name}', '/v1/peers/{operation}/push', '/.well-known/agent-card.json', '/a2a/{agent}/.well-known/agent-card.json'].includes(path), `${method} ${path}`);
 	}
 	assert.deepEqual(Object.keys(document.paths['/v1/submit_turn'].post.responses).filter((status) => status < 400), ['202']);
 	assert.equal(document.components.schemas.SubmitTurnInput.properties.options.$ref, '#/components/schemas/TurnOptions');
@@ -92,6 +92,18 @@ test('CP-05 every route of the published table answers, and every write says whi
 		assert.ok(operation['x-writes'] || operation['x-origin']?.startsWith('extension (') || operation['x-origin']?.startsWith('ours (') || route.method === 'GET', `${route.method} ${route.path}`);
 	}
 	for (const name of named.slice(1).filter(Boolean)) assert.ok(document.paths[`/v1/${name}`]?.post, `${name} has no route`);
+});
+
+test('CP-05 a route that is no command says which commands it stands for, or that it writes no fact; no other path is there', async () => {
+	const commands = new Set(operations.map(({ operation }) => operation['x-command']));
+	const own = operations.filter(({ method, operation }) => method !== 'GET' && !operation['x-command']);
+	const meant = Object.fromEntries(own.map(({ path, operation }) => [path, (operation['x-writes'] ?? '').match(/\w+/g).filter((word) => commands.has(word))]));
+	assert.deepEqual(Object.keys(meant).sort(), ['/a2a/{agent}/rpc', '/v1/nodes/drain', '/v1/peers/{operation}/push', '/v1/triggers/{name}', '/v1/verify']);
+	for (const { path, operation } of own) assert.ok(meant[path].length > 0 || operation['x-writes'].includes('no fact of a session'), `${path}: ${operation['x-writes']}`);
+	assert.deepEqual([meant['/v1/triggers/{name}'], meant['/v1/peers/{operation}/push']], [['submit_turn', 'create_job'], ['report_peer_task']]);
+	const all = [...readFileSync(new URL('../../catalog/routes.cat', import.meta.url), 'utf8').matchAll(/^route \w+ (GET|POST) (\S+)\n.*\n  access +(\w+)/gm)];
+	assert.deepEqual(all.filter(([, method, path]) => !document.paths[path]?.[method.toLowerCase()]).map(([, , path, access]) => [path, access]), [['/v1/audit', 'node']], 'only nodes have another one');
+	for (const path of ['/v1/stop', '/v1/tokens', '/v1/shutdown', '/v1/sessions/x', '/verify']) assert.notEqual((await ask({ method: 'POST', path })).status, 200, path);
 });
 
 test('what the contract does not declare is found', () => {

@@ -91,6 +91,26 @@ test("the standard's fixtures come through our codec with nothing lost or change
   }
 });
 
+test("OPEN-18 a fact stands in the payload: beside it are ids, refs and what the standard has there only, and of those nothing but ids is said inside as well", () => {
+  const official = JSON.parse(readFileSync(join(standardDir, "schemas/agentruntime-event.schema.json"), "utf8"));
+  const beside = /(Id|Ref)$|^(type|timestamp|schemaVersion|sequence|payload|refs|status|phase|statusReason|nativeStatus|benchmark|trajectory|reward|comparison)$/;
+  const typed = Object.keys(official.properties).filter((name) => !beside.test(name));
+  assert.ok(typed.includes("routingDecision") && typed.includes("taskAttempt") && typed.length > 15, typed.join());
+  for (const event of all) {
+    for (const name of Object.keys(event)) assert.match(name, beside, `${event.type} has ${name} beside its payload`);
+    for (const name of Object.keys(event.payload)) // channel.acked and evidence.changed are about another sequence than their own
+      if (name in event && name !== "sequence") assert.match(name, /(Id|Ref)$/, `${event.type} says ${name} twice`);
+  }
+});
+
+test("EV-14 the payload of our own events is an object, where the public schema takes every form", () => {
+  const { payload: declared } = JSON.parse(readFileSync(join(standardDir, "schemas/agentruntime-event.schema.json"), "utf8")).properties;
+  assert.deepEqual([...declared.type].sort(), ["array", "boolean", "null", "number", "object", "string"]);
+  const good = readFixture("submit-turn-event.json");
+  for (const event of all) assert.equal(Object.prototype.toString.call(event.payload), "[object Object]", event.type);
+  for (const payload of [[1], "text", 7, true, null]) expectRefused({ ...good, payload }, /payload/);
+});
+
 test("EV-11 members that nobody knows, beside the payload and in it, are taken and kept", () => {
   const event = readFixture("submit-turn-event.json");
   const more = { ...event, xVendor: { a: [1] }, payload: { ...event.payload, xNote: "n" } };

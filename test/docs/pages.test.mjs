@@ -158,6 +158,15 @@ test('docs/workspaces.md: its environment', async (t) => {
 	assert.equal(out, 'STAGE=test\nREGION=eu\nSTAGE=test\n');
 });
 
+test('docs/permission.md: the policy of a workspace', async (t) => {
+	const rt = await startAgentd({ config: { 'workspaces.dir': newFolder() } });
+	t.after(() => rt.stop());
+	const out = await bash(block('docs/permission.md', 'workspace-policy'), { HOME: newFolder(), AGENTD_SOCKET: rt.socket });
+	const [set, { workspace }, cleared] = out.trim().split('\n').map((line) => JSON.parse(line));
+	assert.deepEqual([workspace.policy.budget, workspace.policy.rules[0].name, workspace.policyAuthor.reason], [{ tokens: 200000 }, 'no-push', 'an incident']);
+	assert.notEqual(set.policyRef, cleared.policyRef);
+});
+
 test('docs/workspaces.md: from the terminal', async (t) => {
 	const model = await startModel();
 	const home = newFolder();
