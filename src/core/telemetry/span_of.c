@@ -300,11 +300,16 @@ static const struct {
 };
 
 /* An artifact that was only looked at is in a span, and ends none. */
-static bool ends_span(const struct ar_event *e)
+static bool is_end(const struct ar_event *e)
 {
 	if (e->type == AR_EV_ARTIFACT_CHANGED)
 		return ar_str_eq(ar_trace_span_subject(e), e->event_id);
 	return e->type == AR_EV_CONTEXT_RESOLVED || rows[e->type].fill;
+}
+
+bool ar_telemetry_ends_span(const struct ar_event *e, struct ar_trace_context *ret)
+{
+	return is_end(e) && ar_telemetry_ids(e, ret);
 }
 
 /* The id of what it is a part of; absent: it is the root. */
@@ -355,7 +360,7 @@ static bool has_operation(enum ar_span_type type)
 	       type == AR_SPAN_TOOL_CALL;
 }
 
-bool ar_telemetry_span(const struct ar_session *s, const struct ar_event *e, bool with_content,
+void ar_telemetry_span(const struct ar_session *s, const struct ar_event *e, bool with_content,
 		       struct ar_arena *a, struct ar_span *ret)
 {
 	const struct ar_span_desc *desc = &ar_span_descs[rows[e->type].type];
@@ -363,9 +368,6 @@ bool ar_telemetry_span(const struct ar_session *s, const struct ar_event *e, boo
 	struct ar_str own, parent;
 	struct ar_thread *thread;
 
-	*ret = (struct ar_span){ 0 };
-	if (!ends_span(e) || !ar_telemetry_ids(e, &ret->of))
-		return false;
 	if (!ar_str_absent(e->ids[AR_SCOPE_TURN]))
 		d.turn = ar_session_turn(s, e->ids[AR_SCOPE_TURN], &thread);
 	d.l = ar_attributes_of(s, e, a);
@@ -386,5 +388,4 @@ bool ar_telemetry_span(const struct ar_session *s, const struct ar_event *e, boo
 	ret->is_failed = d.is_failed;
 	ret->attrs = (struct ar_attrs){ d.l.at, d.l.count };
 	ret->link = link_of(&d, a);
-	return true;
 }

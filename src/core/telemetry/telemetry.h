@@ -6,9 +6,12 @@
 #include "session.h"
 #include "span.h"
 
-/* The span that ends with the fact; `s` is the session with it. False: none does. Prompts, answers, commands
- * and paths only with `with_content`. */
-bool ar_telemetry_span(const struct ar_session *s, const struct ar_event *e, bool with_content,
+/* Whether a span ends with the fact; sets its ids. */
+bool ar_telemetry_ends_span(const struct ar_event *e, struct ar_trace_context *ret);
+
+/* The span that ends with the fact, except for its ids; `s` is the session with it. Prompts, answers,
+ * commands and paths only with `with_content`. */
+void ar_telemetry_span(const struct ar_session *s, const struct ar_event *e, bool with_content,
 		       struct ar_arena *a, struct ar_span *ret);
 
 /* What a fact that is a warning or a decision says, for the logs. False: it is none. */

@@ -145,14 +145,15 @@ enum ar_status ar_host_telemetry_check(const struct ar_config *c, struct ar_erro
 
 static void send_span(struct ar_host_telemetry *t, const struct ar_session *s, const struct ar_event *e)
 {
-	struct ar_span span;
+	struct ar_span span = { 0 };
 	struct ar_buf *out;
 
-	if (!ar_telemetry_span(s, e, t->with_content, &t->scratch, &span))
+	if (!ar_telemetry_ends_span(e, &span.of))
 		return;
 	out = ar_otlp_sender_room(t->senders[TRACES]);
-	if (!out)
+	if (!out) /* what is dropped is not derived either */
 		return;
+	ar_telemetry_span(s, e, t->with_content, &t->scratch, &span);
 	ar_otlp_span(out, &span);
 	ar_otlp_sender_added(t->senders[TRACES], 1);
 }
