@@ -15,7 +15,7 @@ PACE_MS = 10
 ROUNDS = 3
 ROUNDS_WITH_BUDGET = 5
 # (sessions, turns of each, milliseconds before a piece)
-SHAPES = ((1, 30, 0), (8, 10, 0), (64, 6, 0), (1, 2, PACE_MS), (8, 2, PACE_MS), (64, 2, PACE_MS))
+SHAPES = ((1, 30, 0), (8, 10, 0), (64, 6, 0), (1, 6, PACE_MS), (8, 2, PACE_MS), (64, 2, PACE_MS))
 
 
 class Look:
@@ -104,6 +104,7 @@ def shape_rows(bench, store, shape):
         yield f"wire_p50_{name}", "ms", median([r["p50_us"] for r in said]) / 1e3, None
         yield f"wire_stream_bytes_{name}", "B", per_turn("stream_bytes"), None
         yield f"wire_stream_events_{name}", "", per_turn("stream_events"), None
+    if sessions == 1:
         yield f"wire_writes_{name}", "", per_turn("writes"), None
     if not pause_ms and sessions != 8:
         yield f"wire_device_per_text_{name}", "B/B", per_turn("device") / text_bytes(bench), None
